@@ -1,0 +1,26 @@
+/* base/net/sse.h: server-sent events (WHATWG HTML, section 9.2.6), fed in pieces of any size. */
+#ifndef BASE_NET_SSE_H
+#define BASE_NET_SSE_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct sse;
+
+/* data: the data lines joined by LF; type: "" when the event had none. Non-zero stops the feed. */
+typedef int sse_cb(void *arg, struct view type, struct view data);
+
+/* event_max: ceiling for one event's data and for one line, bytes; total_max for the stream. */
+int sse_open(struct sse **out, size_t event_max, size_t total_max, sse_cb *cb, void *arg,
+	struct err *e);
+/* CR, LF, CRLF and mixtures end lines; comments, unknown fields and a leading BOM are ignored; UTF-8
+ * must be valid across pieces. 0; 1: the callback stopped it; -1: a limit or bad UTF-8. */
+int sse_feed(struct sse *s, struct view piece, struct err *e);
+/* The stream is over. An event without its empty line is handed on all the same when it has data:
+ * providers that close early are common. 0, 1 or -1 as above. */
+int sse_end(struct sse *s, struct err *e);
+void sse_close(struct sse **s);
+
+#endif

@@ -1,0 +1,44 @@
+/* base/proc.h: child processes. A child has one owner; it is over when it is reaped. */
+#ifndef BASE_PROC_H
+#define BASE_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+
+struct proc;
+
+struct proc_fd {
+	int parent;     /* descriptor of ours to hand down; -1: /dev/null */
+	int child;      /* its number there */
+};
+
+struct proc_spec {
+	const char *path;              /* absolute */
+	const char *const *argv;       /* NULL-terminated */
+	const char *const *env;        /* NULL-terminated; the whole environment */
+	const char *cwd;               /* NULL: "/" */
+	const struct proc_fd *fds;     /* what the child has; 0, 1 and 2 not named are /dev/null */
+	int nfds;                      /* at most 8 */
+};
+
+/* code: exit status 0..255, or -1 with the signal in `signal`. Called once, from the loop. */
+typedef void proc_exit_cb(void *arg, int code, int signal);
+
+/* In its own process group, signals at their defaults and unblocked, every other descriptor closed,
+ * core dumps off, parent-death signal KILL. The caller closes its copies of the descriptors. */
+int proc_spawn(struct proc **out, struct loop *l, const struct proc_spec *spec, proc_exit_cb *cb,
+	void *arg, struct err *e);
+pid_t proc_pid(const struct proc *p);
+/* TERM to the group now, KILL to it after grace_ms (0: KILL at once). The exit is still reported. */
+void proc_stop(struct proc *p, int64_t grace_ms);
+/* Kills and reaps what is left (waits for the kill to take effect), no callback after this. */
+void proc_free(struct proc **p);
+
+/* A pipe with close-on-exec; which = 0: both blocking, 1: our end (index `ours`) non-blocking. */
+int proc_pipe(int fd[2], int nonblock_end, struct err *e);   /* nonblock_end -1: none */
+
+#endif

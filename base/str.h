@@ -1,0 +1,68 @@
+/* base/str.h: text that knows its own ceiling, and borrowed bytes. */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Borrowed bytes: good for this call, never stored, not NUL-terminated. */
+struct view {
+	const char *p;
+	size_t n;
+};
+
+#define VIEW(lit)  ((struct view){ "" lit, sizeof(lit) - 1 })
+#define VIEW_NONE  ((struct view){ NULL, 0 })
+/* For printf's "%.*s". Callers keep views shorter than INT_MAX. */
+#define VIEW_FMT(v) (int)(v).n, ((v).p ? (v).p : "")
+
+struct view view_of(const char *s);          /* NULL gives VIEW_NONE */
+bool view_eq(struct view a, struct view b);
+bool view_eqs(struct view a, const char *s);
+bool view_starts(struct view v, struct view prefix);
+bool view_ends(struct view v, struct view suffix);
+struct view view_trim(struct view v);        /* ASCII space, tab, CR, LF at both ends */
+struct view view_from(struct view v, size_t at);          /* at > n gives an empty view */
+struct view view_cut(struct view v, size_t n);            /* at most the first n bytes */
+/* Position of the first c, or v.n. */
+size_t view_find(struct view v, char c);
+
+/* Growing text with a ceiling of `max` bytes (the NUL not counted). Always NUL-terminated. The
+ * first failure (ceiling or memory) sticks: later adds fail too, and str_ok() tells at the end, so
+ * that a run of adds needs one check. What was there before the failing add is kept whole. */
+struct str {
+	char *p;
+	size_t n, cap, max;
+	bool failed;
+};
+
+#define STR_INIT(max_) { .p = NULL, .n = 0, .cap = 0, .max = (max_), .failed = false }
+
+int str_add(struct str *s, struct view v);   /* 0, or -1 */
+int str_adds(struct str *s, const char *z);
+int str_addc(struct str *s, char c);
+int str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int str_addv(struct str *s, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/* Room for n more bytes at p + n; after writing them the caller adds to n by str_grew. */
+int str_reserve(struct str *s, size_t n);
+void str_grew(struct str *s, size_t n);
+bool str_ok(const struct str *s);
+struct view str_view(const struct str *s);
+const char *str_cstr(const struct str *s);   /* "" when empty; valid until the next change */
+void str_truncate(struct str *s, size_t n);  /* no effect when n is not smaller */
+void str_drop(struct str *s, size_t n);      /* remove the first n bytes */
+void str_reset(struct str *s);               /* empty, failure cleared, memory kept */
+void str_release(struct str *s);             /* free; ready for use again */
+void str_wipe(struct str *s);                /* as release, the bytes overwritten first: secrets */
+/* The text becomes the caller's (free()); the str is empty afterwards. NULL when failed. */
+char *str_take(struct str *s);
+
+/* Decimal digits only, nothing before or after; -1 on anything else or overflow. */
+int parse_u64(struct view v, unsigned long long *out);
+int parse_i64(struct view v, long long *out);
+
+/* Copy with NUL into a fixed buffer; -1 (and an empty string) when it does not fit or holds NUL. */
+int copy_z(char *dst, size_t size, struct view src);
+
+#endif
