@@ -30,14 +30,17 @@ size_t view_find(struct view v, char c);
 
 /* Growing text with a ceiling of `max` bytes (the NUL not counted). Always NUL-terminated. The
  * first failure (ceiling or memory) sticks: later adds fail too, and str_ok() tells at the end, so
- * that a run of adds needs one check. What was there before the failing add is kept whole. */
+ * that a run of adds needs one check. What was there before the failing add is kept whole. What is
+ * added must not point into the str itself. */
 struct str {
 	char *p;
 	size_t n, cap, max;
 	bool failed;
+	bool secret;   /* no copy is left behind when it grows or is released */
 };
 
-#define STR_INIT(max_) { .p = NULL, .n = 0, .cap = 0, .max = (max_), .failed = false }
+#define STR_INIT(max_)   { .p = NULL, .n = 0, .cap = 0, .max = (max_), .failed = false }
+#define STR_SECRET(max_) { .p = NULL, .n = 0, .cap = 0, .max = (max_), .secret = true }
 
 int str_add(struct str *s, struct view v);   /* 0, or -1 */
 int str_adds(struct str *s, const char *z);
@@ -58,7 +61,8 @@ void str_wipe(struct str *s);                /* as release, the bytes overwritte
 /* The text becomes the caller's (free()); the str is empty afterwards. NULL when failed. */
 char *str_take(struct str *s);
 
-/* Decimal digits only, nothing before or after; -1 on anything else or overflow. */
+/* Decimal digits only (for i64 after an optional '-'), nothing before or after; -1 on anything else
+ * or overflow, *out is untouched then. */
 int parse_u64(struct view v, unsigned long long *out);
 int parse_i64(struct view v, long long *out);
 
