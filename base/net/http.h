@@ -31,6 +31,7 @@ struct http_rules {
 	bool fake_ip;           /* 198.18.0.0/15 counts as public (a proxy's fake-IP DNS) */
 	const char *proxy;      /* NULL or "": none; the environment is never read */
 	const char *ca_file;    /* NULL: the system's */
+	const char *unix_path;  /* every request goes to this socket, whatever its host; NULL: TCP */
 	const char *user_agent; /* NULL: no such header */
 	int rate_max;           /* at most this many starts in any rate_ms; 0: no limit. Later ones wait */
 	int64_t rate_ms;        /* their turn with the request already fixed; the wait counts in timeout */
