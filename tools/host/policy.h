@@ -3,6 +3,8 @@
 #ifndef TOOLS_HOST_POLICY_H
 #define TOOLS_HOST_POLICY_H
 
+#include <stdbool.h>
+
 #include "base/str.h"
 #include "tools/host/origin.h"
 

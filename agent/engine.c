@@ -1,0 +1,33 @@
+#include "agent/engine.h"
+
+#include <stddef.h>
+
+static const char *const fail_names[] = {
+	[ENGINE_OK] = "ok",
+	[ENGINE_FAIL_CANCELLED] = "cancelled",
+	[ENGINE_FAIL_DEADLINE] = "deadline passed",
+	[ENGINE_FAIL_NOT_SET_UP] = "not set up",
+	[ENGINE_FAIL_UNREACHABLE] = "model unreachable",
+	[ENGINE_FAIL_AUTH] = "model refused the key",
+	[ENGINE_FAIL_QUOTA] = "quota or rate limit",
+	[ENGINE_FAIL_NO_MODEL] = "no such model or address",
+	[ENGINE_FAIL_REFUSED] = "model refused the request",
+	[ENGINE_FAIL_PROVIDER] = "provider failed",
+	[ENGINE_FAIL_STALLED] = "answer broke off",
+	[ENGINE_FAIL_EMPTY] = "empty answer",
+	[ENGINE_FAIL_GARBLED] = "garbled answer",
+	[ENGINE_FAIL_TOO_LONG] = "conversation too long",
+	[ENGINE_FAIL_INPUT] = "message not accepted",
+	[ENGINE_FAIL_BUDGET] = "budget used up",
+	[ENGINE_FAIL_STORAGE] = "history not available",
+	[ENGINE_FAIL_INTERNAL] = "internal error",
+};
+
+const char *engine_fail_name(enum engine_fail f)
+{
+	size_t i = (size_t)f;
+
+	if (i >= sizeof(fail_names) / sizeof(fail_names[0]))
+		return "unknown failure";
+	return fail_names[i];
+}
