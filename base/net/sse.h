@@ -9,10 +9,12 @@
 
 struct sse;
 
-/* data: the data lines joined by LF; type: "" when the event had none. Non-zero stops the feed. */
+/* data: the data lines joined by LF; type: "" when the event had none. Non-zero stops the feed
+ * for good; the callback itself never closes the stream. */
 typedef int sse_cb(void *arg, struct view type, struct view data);
 
-/* event_max: ceiling for one event's data and for one line, bytes; total_max for the stream. */
+/* event_max: ceiling for one event's data and for one line, bytes (at least 1); total_max for the
+ * whole stream. */
 int sse_open(struct sse **out, size_t event_max, size_t total_max, sse_cb *cb, void *arg,
 	struct err *e);
 /* CR, LF, CRLF and mixtures end lines; comments, unknown fields and a leading BOM are ignored; UTF-8
