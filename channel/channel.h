@@ -26,7 +26,8 @@ struct chan_item {
 	const char *full_url, *param, *key;   /* "" when absent. key: 32 hex or base64 as on the wire */
 	int64_t size;              /* as claimed; -1 unknown */
 	int64_t play_ms;           /* voice and video; -1 unknown */
-	bool transcript;           /* voice whose transcript is in the text */
+	bool transcript;           /* voice whose transcript is in the text (or in the quote) */
+	bool quoted;               /* belongs to the quoted message, not to this one */
 };
 
 enum chan_msg_state {
