@@ -19,10 +19,11 @@ enum json_nul {
 
 struct json_limits {
 	size_t bytes;
-	int depth;          /* nesting of arrays and objects; [] is 1 */
+	int depth;          /* nesting of arrays and objects; [] is 1; never over 64 */
 	size_t nodes;       /* values: every scalar, array and object; member names are not counted */
 	enum json_nul nul;
-	bool repair_utf8;   /* invalid UTF-8 inside strings becomes U+FFFD instead of an error */
+	bool repair_utf8;   /* inside strings invalid UTF-8 and half surrogate pairs (\ud83d alone)
+	                     * become U+FFFD instead of an error */
 };
 
 /* 2 MiB, 32 levels, 200,000 nodes; and 128 KiB, 16 levels, 10,000 nodes (kairo-architecture). */
@@ -34,7 +35,7 @@ extern const struct json_limits json_limits_message;
 #define JSON_NUMBER_CHARS 60    /* a number's literal may be this long */
 
 /* Exactly one value with optional white space around it. Refused: duplicate member names (compared
- * unescaped), lone surrogates, numbers that overflow a double, anything over a limit. The message
+ * unescaped), half surrogate pairs, numbers that overflow a double, anything over a limit. The message
  * names the byte offset. Linear in v.n. *out is NULL on failure; free with json_free. */
 int json_read(struct json **out, struct view v, const struct json_limits *lim, struct err *e);
 /* The validating pass alone (no tree, no duplicate check). */

@@ -10,6 +10,7 @@
 
 /* --- UTF-8 ------------------------------------------------------------------------------------ */
 bool utf8_valid(struct view v);               /* Unicode 15, table 3-7: no surrogates, no overlong */
+size_t utf8_valid_span(struct view v);        /* bytes before the first invalid one, or v.n */
 /* Each maximal invalid part becomes U+FFFD (Unicode 15, section 3.9). 0 or -1 (ceiling, memory). */
 int utf8_repair(struct view v, struct str *out);
 /* Decode one code point at v.p; returns its length 1..4, or 0 when invalid or v is empty. */

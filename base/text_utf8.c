@@ -76,8 +76,7 @@ static size_t ascii_span(const unsigned char *p, size_t n)
 	return at;
 }
 
-/* Length of the well-formed text that v begins with. */
-static size_t valid_span(struct view v)
+size_t utf8_valid_span(struct view v)
 {
 	const unsigned char *p = bytes(v);
 	size_t at = 0, len = 1, bad;
@@ -94,5 +93,158 @@ static size_t valid_span(struct view v)
 
 bool utf8_valid(struct view v)
 {
-	return valid_span(v) == v.n;
+	return utf8_valid_span(v) == v.n;
+}
+
+int utf8_repair(struct view v, struct str *out)
+{
+	size_t bad;
+
+	while (v.n > 0) {
+		size_t good = utf8_valid_span(v);
+
+		str_add(out, view_cut(v, good));
+		v = view_from(v, good);
+		if (v.n == 0)
+			break;
+		(void)sequence(bytes(v), v.n, &bad);
+		str_adds(out, "\xef\xbf\xbd");
+		v = view_from(v, bad);
+	}
+	return str_ok(out) ? 0 : -1;
+}
+
+size_t utf8_count(struct view v)
+{
+	uint32_t cp;
+	size_t count = 0;
+
+	for (; v.n > 0; count++) {
+		size_t n = utf8_next(v, &cp);
+
+		v = view_from(v, n > 0 ? n : 1);
+	}
+	return count;
+}
+
+/* --- Grapheme clusters ----------------------------------------------------------------------- */
+
+/* Unicode, annex 29. The break state must follow every code point of the cluster: flags and joined
+ * emoji are told apart by what came before. */
+static size_t cluster_span(struct view v)
+{
+	uint32_t prev = 0, cp = 0;
+	utf8proc_int32_t state = 0;
+	size_t at = utf8_next(v, &prev);
+
+	if (at == 0)
+		return v.n > 0 ? 1 : 0;
+	while (at < v.n) {
+		size_t n = utf8_next(view_from(v, at), &cp);
+
+		if (n == 0 || utf8proc_grapheme_break_stateful(
+				      (utf8proc_int32_t)prev, (utf8proc_int32_t)cp, &state))
+			break;
+		if (at + n > TEXT_CLUSTER_MAX)
+			break;
+		at += n;
+		prev = cp;
+	}
+	return at;
+}
+
+size_t utf8_cluster(struct view v)
+{
+	/* Two neighbours in plain ASCII never join, but for CR LF. */
+	if (v.n > 1 && (unsigned char)v.p[0] < 0x80 && (unsigned char)v.p[1] < 0x80)
+		return v.p[0] == '\r' && v.p[1] == '\n' ? 2 : 1;
+	return cluster_span(v);
+}
+
+static size_t cost_in_bytes(struct view v)
+{
+	return v.n;
+}
+
+/* The prefix of v, made of whole pieces as `piece` measures them, that costs at most max. */
+static size_t prefix(
+	struct view v, size_t max, size_t (*piece)(struct view), size_t (*cost)(struct view))
+{
+	size_t at = 0;
+
+	while (at < v.n) {
+		struct view rest = view_from(v, at);
+		struct view next = view_cut(rest, piece(rest));
+		size_t c = cost(next);
+
+		if (c > max)
+			break;
+		max -= c;
+		at += next.n;
+	}
+	return at;
+}
+
+static size_t code_point(struct view v)
+{
+	uint32_t cp;
+	size_t n = utf8_next(v, &cp);
+
+	return n > 0 ? n : 1;
+}
+
+size_t utf8_cut(struct view v, size_t max)
+{
+	if (v.n <= max)
+		return v.n;
+
+	size_t at = prefix(v, max, utf8_cluster, cost_in_bytes);
+
+	return at > 0 ? at : prefix(v, max, code_point, cost_in_bytes);
+}
+
+size_t utf8_cut_chars(struct view v, size_t max_chars)
+{
+	if (v.n <= max_chars)
+		return v.n;
+
+	size_t at = prefix(v, max_chars, utf8_cluster, utf8_count);
+
+	return at > 0 ? at : prefix(v, max_chars, code_point, utf8_count);
+}
+
+/* --- Columns --------------------------------------------------------------------------------- */
+
+int utf8_cluster_width(struct view cluster)
+{
+	uint32_t cp;
+	int width = 0, flags = 0;
+	bool emoji = false;
+
+	while (cluster.n > 0) {
+		size_t n = utf8_next(cluster, &cp);
+
+		if (n == 0)
+			cp = 0xfffd;
+		int w = utf8proc_charwidth((utf8proc_int32_t)cp);
+
+		width = w > width ? w : width;
+		emoji = emoji || cp == 0xfe0f;
+		flags += cp >= 0x1f1e6 && cp <= 0x1f1ff;
+		cluster = view_from(cluster, n > 0 ? n : 1);
+	}
+	return width == 1 && (emoji || flags == 2) ? 2 : width;
+}
+
+size_t utf8_width(struct view v)
+{
+	size_t sum = 0;
+
+	while (v.n > 0) {
+		size_t n = utf8_cluster(v);
+
+		sum += (size_t)utf8_cluster_width(view_cut(v, n));
+		v = view_from(v, n);
+	}
+	return sum;
 }
