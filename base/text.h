@@ -33,7 +33,8 @@ size_t utf8_width(struct view v);             /* sum over clusters */
 /* Removes ANSI CSI, OSC, DCS, SOS, PM and APC sequences (7-bit and C1 forms), other escapes, C0 and
  * C1 controls but those kept, and bidirectional controls (U+202A-202E, U+2066-2069, U+200E, U+200F,
  * U+061C); CRLF and CR become LF; invalid UTF-8 is repaired. Constant memory, any split of the input
- * gives the same output. A sequence still open at the end is discarded. */
+ * gives the same output. A sequence still open at the end is discarded; one that is broken off by a
+ * character it cannot hold (OSC: by the end of the line) ends before that. */
 enum { TEXT_KEEP_LF = 1, TEXT_KEEP_TAB = 2 };
 struct text_filter {
 	int keep;
@@ -46,7 +47,8 @@ void text_filter_init(struct text_filter *f, int keep);
 int text_filter_feed(struct text_filter *f, struct view in, struct str *out);
 int text_filter_end(struct text_filter *f, struct str *out);
 int text_safe(struct view in, int keep, struct str *out);      /* the whole in one call */
-/* One line for a log or terminal: controls shown as \n \t \x1b \u202e, backslash kept as it is. */
+/* One line for a log or terminal: controls and line separators shown as \n \t \x1b \u202e, invalid
+ * bytes as \xff, backslash kept as it is. */
 int text_visible(struct view in, struct str *out);
 
 /* --- Secrets ---------------------------------------------------------------------------------- */

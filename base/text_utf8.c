@@ -1,22 +1,21 @@
-#include "base/text.h"
+#include "base/text-private.h"
 
 #include <string.h>
 #include <utf8proc.h>
 
 /* Unicode 15, table 3-7: what may follow each lead byte. Only the second byte has narrower ranges,
- * which keep out overlong forms, surrogates and everything past U+10FFFF. Returns the length of the
- * well-formed sequence at p, or 0 and in *bad the length of the maximal invalid part. */
-static size_t sequence(const unsigned char *p, size_t n, size_t *bad)
+ * which keep out overlong forms, surrogates and everything past U+10FFFF. */
+enum utf8_kind utf8_classify(const unsigned char *p, size_t n, size_t *len)
 {
 	unsigned char lo = 0x80, hi = 0xbf;
-	size_t len, i;
+	size_t want, i;
 
-	*bad = 1;
+	*len = 1;
 	if (p[0] < 0x80)
-		return 1;
+		return UTF8_WHOLE;
 	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+		return UTF8_BAD;
+	want = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
 	switch (p[0]) {
 	case 0xe0: lo = 0xa0; break;
 	case 0xed: hi = 0x9f; break;
@@ -24,12 +23,14 @@ static size_t sequence(const unsigned char *p, size_t n, size_t *bad)
 	case 0xf4: hi = 0x8f; break;
 	default: break;
 	}
-	for (i = 1; i < len && i < n && p[i] >= lo && p[i] <= hi; i++) {
+	for (i = 1; i < want && i < n && p[i] >= lo && p[i] <= hi; i++) {
 		lo = 0x80;
 		hi = 0xbf;
 	}
-	*bad = i;
-	return i == len ? len : 0;
+	*len = i;
+	if (i == want)
+		return UTF8_WHOLE;
+	return i == n ? UTF8_PART : UTF8_BAD;
 }
 
 static const unsigned char *bytes(struct view v)
@@ -39,13 +40,11 @@ static const unsigned char *bytes(struct view v)
 
 size_t utf8_next(struct view v, uint32_t *cp)
 {
-	size_t bad;
-
-	if (v.n == 0)
-		return 0;
-
 	const unsigned char *p = bytes(v);
-	size_t len = sequence(p, v.n, &bad);
+	size_t len;
+
+	if (v.n == 0 || utf8_classify(p, v.n, &len) != UTF8_WHOLE)
+		return 0;
 
 	switch (len) {
 	case 1: *cp = p[0]; break;
@@ -79,13 +78,13 @@ static size_t ascii_span(const unsigned char *p, size_t n)
 size_t utf8_valid_span(struct view v)
 {
 	const unsigned char *p = bytes(v);
-	size_t at = 0, len = 1, bad;
+	size_t at = 0, len;
 
-	while (at < v.n && len > 0) {
+	while (at < v.n) {
 		if (p[at] < 0x80)
 			len = ascii_span(p + at, v.n - at);
-		else
-			len = sequence(p + at, v.n - at, &bad);
+		else if (utf8_classify(p + at, v.n - at, &len) != UTF8_WHOLE)
+			break;
 		at += len;
 	}
 	return at;
@@ -98,32 +97,35 @@ bool utf8_valid(struct view v)
 
 int utf8_repair(struct view v, struct str *out)
 {
-	size_t bad;
+	size_t good, bad;
 
-	while (v.n > 0) {
-		size_t good = utf8_valid_span(v);
-
+	for (; v.n > 0; v = view_from(v, good + bad)) {
+		good = utf8_valid_span(v);
+		bad = 0;
 		str_add(out, view_cut(v, good));
-		v = view_from(v, good);
-		if (v.n == 0)
-			break;
-		(void)sequence(bytes(v), v.n, &bad);
-		str_adds(out, "\xef\xbf\xbd");
-		v = view_from(v, bad);
+		if (good < v.n) {
+			(void)utf8_classify(bytes(v) + good, v.n - good, &bad);
+			str_add(out, TEXT_REPLACEMENT);
+		}
 	}
 	return str_ok(out) ? 0 : -1;
 }
 
-size_t utf8_count(struct view v)
+/* Length of the code point at v.p; an invalid byte is one. */
+static size_t code_point(struct view v)
 {
 	uint32_t cp;
+	size_t n = utf8_next(v, &cp);
+
+	return n > 0 ? n : 1;
+}
+
+size_t utf8_count(struct view v)
+{
 	size_t count = 0;
 
-	for (; v.n > 0; count++) {
-		size_t n = utf8_next(v, &cp);
-
-		v = view_from(v, n > 0 ? n : 1);
-	}
+	for (; v.n > 0; count++)
+		v = view_from(v, code_point(v));
 	return count;
 }
 
@@ -183,14 +185,6 @@ static size_t prefix(
 		at += next.n;
 	}
 	return at;
-}
-
-static size_t code_point(struct view v)
-{
-	uint32_t cp;
-	size_t n = utf8_next(v, &cp);
-
-	return n > 0 ? n : 1;
 }
 
 size_t utf8_cut(struct view v, size_t max)

@@ -1,0 +1,316 @@
+/* Controls and escape sequences (ECMA-48): gone, the text kept, whatever the split. */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define FFFD	 "\xef\xbf\xbd"
+#define NI	 "\xe4\xbd\xa0"
+#define BOTH	 (TEXT_KEEP_LF | TEXT_KEEP_TAB)
+
+#define V(lit)                                                                                     \
+	{                                                                                          \
+		"" lit, sizeof(lit) - 1                                                            \
+	}
+
+static const struct {
+	struct view in;
+	const char *want;
+} rows[] = {
+	{ V(""), "" },
+	{ V("plain " NI " text ~"), "plain " NI " text ~" },
+	/* CSI */
+	{ V("\x1b[31mred\x1b[0m"), "red" },
+	{ V("\x1b[38;2;1;2;3mtrue\x1b[48:2::1:2:3mcolour\x1b[m"), "truecolour" },
+	{ V("\x1b[?25l\x1b[2J\x1b[1;1Hx\x1b[>0c\x1b[!p\x1b[1 qy"), "xy" },
+	{ V("a\x1b[200~b"), "ab" },
+	{ V("\xc2\x9b"
+	    "31mred\xc2\x9bm"),
+		"red" },
+	{ V("a\x1b[31"), "a" },
+	{ V("a\x1b["), "a" },
+	{ V("a\x1b"), "a" },
+	{ V("a\x1b[3\nb"), "a\nb" },
+	{ V("a\x1b[3" NI "b"), "a" NI "b" },
+	{ V("a\x1b[3\x1b[1mb"), "ab" },
+	{ V("a\x1b[3\x18"
+	    "1mb"),
+		"a1mb" },
+	{ V("a\x1b[3\x1a"
+	    "1mb"),
+		"a1mb" },
+	{ V("\x1b[31\xff"
+	    "m"),
+		FFFD "m" },
+	/* OSC */
+	{ V("\x1b]0;title\x07text"), "text" },
+	{ V("\x1b]0;title\x1b\\text"), "text" },
+	{ V("\x1b]8;;https://e.org/\x1b\\link\x1b]8;;\x1b\\!"), "link!" },
+	{ V("\xc2\x9d"
+	    "0;title\xc2\x9ctext"),
+		"text" },
+	{ V("\x1b]0;" NI "\xe5\x9c\x9c\x07text"), "text" }, /* 9C inside a character ends nothing */
+	{ V("\x1b]52;c;aGVsbG8=\x07text"), "text" },
+	{ V("a\x1b]0;never ended"), "a" },
+	{ V("a\x1b]0;never ended\nnext line"), "a\nnext line" },
+	{ V("a\x1b]0;x\x18"
+	    "b"),
+		"ab" },
+	{ V("a\x1b]0;x\x1b[1mb"), "ab" },
+	/* DCS, SOS, PM, APC */
+	{ V("\x1bPq#0;2;0\n#1~~@@\x1b\\text"), "text" },
+	{ V("\xc2\x90q\x07still\xc2\x9ctext"), "text" },
+	{ V("\x1bXsos\x1b\\a\x1b^pm\x1b\\b\x1b_Gf=24;AAAA\x1b\\c"), "abc" },
+	{ V("\xc2\x98sos\xc2\x9c"
+	    "a\xc2\x9epm\xc2\x9c"
+	    "b\xc2\x9f"
+	    "apc\xc2\x9c"
+	    "c"),
+		"abc" },
+	{ V("a\x1bP1;2|never ended"), "a" },
+	{ V("\x1b_a\x1b_b\x1b\\c"), "c" },
+	/* other escapes */
+	{ V("\x1b(B\x1b)0\x1b#8\x1b%G\x1b=\x1b>\x1b"
+	    "7\x1b"
+	    "8\x1b"
+	    "c\x1bMx"),
+		"x" },
+	{ V("\x1b\x1b[1mx"), "x" },
+	{ V("\x1b\nx"), "\nx" },
+	{ V("\x1b" NI), NI },
+	{ V("\x1b(\nx"), "\nx" },
+	{ V("\x1b\\x"), "x" },
+	/* single controls */
+	{ V("a\0b\x01"
+	    "c\x07"
+	    "d\x08"
+	    "e\x0b"
+	    "f\x0c"
+	    "g\x0e"
+	    "h\x7fi"),
+		"abcdefghi" },
+	{ V("a\xc2\x80"
+	    "b\xc2\x85"
+	    "c\xc2\x8d"
+	    "d\xc2\x9c"
+	    "e"),
+		"abcde" },
+	{ V("a\tb"), "a\tb" },
+	/* ends of lines */
+	{ V("a\r\nb\rc\nd"), "a\nb\nc\nd" },
+	{ V("a\r\r\nb\n\rc"), "a\n\nb\n\nc" },
+	{ V("a\r\x1b[K\nb"), "a\nb" },
+	{ V("a\rb\nc"), "a\nb\nc" },
+	/* bidirectional controls */
+	{ V("a\xe2\x80\xae"
+	    "b\xe2\x80\xaa"
+	    "c\xe2\x80\xad"
+	    "d\xe2\x81\xa6"
+	    "e\xe2\x81\xa9"
+	    "f"),
+		"abcdef" },
+	{ V("a\xe2\x80\x8e"
+	    "b\xe2\x80\x8f"
+	    "c\xd8\x9c"
+	    "d"),
+		"abcd" },
+	/* what stays: joiners, a byte order mark, Arabic letters */
+	{ V("\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9 \xef\xbb\xbf \xd8\xa7"),
+		"\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9 \xef\xbb\xbf \xd8\xa7" },
+	/* invalid bytes, raw C1 among them */
+	{ V("a\xff"
+	    "b\xc3"
+	    "c\xe4\xbd"),
+		"a" FFFD "b" FFFD "c" FFFD },
+	{ V("a\x9b"
+	    "31mb\x80\x9f"),
+		"a" FFFD "31mb" FFFD FFFD },
+	{ V("\xc0\x9b"
+	    "31m\xe0\x82\x9b"
+	    "31m"),
+		FFFD FFFD "31m" FFFD FFFD FFFD "31m" },
+	{ V("\xed\xa0\x80"), FFFD FFFD FFFD },
+	{ V("\xf0\x9f\x1b[1m\x98"), FFFD FFFD },
+	{ V("\xe4\xbd\xe4\xbd\xa0"), FFFD NI },
+};
+
+static void filter_in_pieces(struct view in, size_t piece, int keep, struct str *out)
+{
+	struct text_filter f;
+
+	text_filter_init(&f, keep);
+	for (size_t at = 0; at < in.n; at += piece) {
+		assert_int_equal(text_filter_feed(&f, view_cut(view_from(in, at), piece), out), 0);
+		assert_int_equal(text_filter_feed(&f, VIEW_NONE, out), 0);
+	}
+	assert_int_equal(text_filter_end(&f, out), 0);
+}
+
+static void removes_controls_and_keeps_the_text(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct str s = STR_INIT(1000), again = STR_INIT(1000);
+
+		assert_int_equal(text_safe(rows[i].in, BOTH, &s), 0);
+		if (!view_eqs(str_view(&s), rows[i].want))
+			fail_msg(
+				"row %zu: \"%s\" instead of \"%s\"", i, str_cstr(&s), rows[i].want);
+		assert_true(utf8_valid(str_view(&s)));
+		assert_int_equal(text_safe(str_view(&s), BOTH, &again), 0);
+		assert_true(view_eq(str_view(&s), str_view(&again)));
+		str_release(&s);
+		str_release(&again);
+	}
+}
+
+static void any_split_gives_the_same(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		for (size_t piece = 1; piece <= rows[i].in.n; piece++) {
+			struct str s = STR_INIT(1000);
+
+			filter_in_pieces(rows[i].in, piece, BOTH, &s);
+			if (!view_eqs(str_view(&s), rows[i].want))
+				fail_msg(
+					"row %zu in pieces of %zu: \"%s\"", i, piece, str_cstr(&s));
+			str_release(&s);
+		}
+	}
+}
+
+/* All rows in a row, and pseudo-random bytes from the alphabet that matters. */
+static void any_split_of_noise_gives_the_same(void **state)
+{
+	static const char alphabet[] =
+		"\x1b\x1b\x1b[]PX^_\\;0m\r\n\x07\x18\xc2\xc2\x9b\x9c\x9d\x90\xe2\x80"
+		"\xae\xe4\xbd\xa0\xf0\x9f\xff ab";
+	uint32_t seed = 12345;
+
+	(void)state;
+	for (int round = 0; round < 3000; round++) {
+		char in[48];
+		struct str whole = STR_INIT(1000), pieces = STR_INIT(1000);
+		struct view v = { in, sizeof(in) };
+
+		for (size_t i = 0; i < sizeof(in); i++) {
+			seed = seed * 1664525 + 1013904223;
+			in[i] = alphabet[(seed >> 16) % (sizeof(alphabet) - 1)];
+		}
+		text_safe(v, BOTH, &whole);
+		assert_true(utf8_valid(str_view(&whole)));
+		for (size_t piece = 1; piece <= 7; piece++) {
+			str_reset(&pieces);
+			filter_in_pieces(v, piece, BOTH, &pieces);
+			assert_true(view_eq(str_view(&whole), str_view(&pieces)));
+		}
+		for (size_t i = 0; i < whole.n; i++) {
+			unsigned char c = (unsigned char)whole.p[i];
+
+			assert_true((c >= 0x20 && c != 0x7f) || c == '\n');
+			assert_false(c == 0xc2 && i + 1 < whole.n &&
+				     (unsigned char)whole.p[i + 1] < 0xa0);
+		}
+		str_release(&whole);
+		str_release(&pieces);
+	}
+}
+
+static void keeps_only_what_it_is_told(void **state)
+{
+	static const struct {
+		int keep;
+		const char *want;
+	} kept[] = { { 0, "abcd" }, { TEXT_KEEP_LF, "a\nbc\nd" }, { TEXT_KEEP_TAB, "ab\tcd" },
+		{ BOTH, "a\nb\tc\nd" } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kept); i++) {
+		struct str s = STR_INIT(100);
+
+		assert_int_equal(text_safe(VIEW("a\nb\tc\r\nd"), kept[i].keep, &s), 0);
+		assert_string_equal(str_cstr(&s), kept[i].want);
+		str_release(&s);
+	}
+}
+
+static void an_end_begins_anew(void **state)
+{
+	struct text_filter f;
+	struct str s = STR_INIT(100);
+
+	(void)state;
+	text_filter_init(&f, BOTH);
+	text_filter_feed(&f, VIEW("a\x1b]0;open"), &s);
+	text_filter_end(&f, &s);
+	text_filter_feed(&f, VIEW("b\xe4\xbd"), &s);
+	text_filter_end(&f, &s);
+	text_filter_feed(&f,
+		VIEW("\xa0"
+		     "c\td"),
+		&s);
+	text_filter_end(&f, &s);
+	assert_string_equal(str_cstr(&s), "ab" FFFD FFFD "c\td");
+	str_release(&s);
+}
+
+static void tells_when_the_text_is_full(void **state)
+{
+	struct str s = STR_INIT(3);
+
+	(void)state;
+	assert_int_equal(text_safe(VIEW("abc"), BOTH, &s), 0);
+	assert_int_equal(text_safe(VIEW("d"), BOTH, &s), -1);
+	assert_string_equal(str_cstr(&s), "abc");
+	str_release(&s);
+}
+
+static void shows_what_cannot_be_seen(void **state)
+{
+	static const struct {
+		struct view in;
+		const char *want;
+	} shown[] = {
+		{ V("plain " NI "\\n"), "plain " NI "\\n" },
+		{ V("a\nb\tc\rd"), "a\\nb\\tc\\rd" },
+		{ V("\x1b[31m\0\x7f\x07"), "\\x1b[31m\\x00\\x7f\\x07" },
+		{ V("\xe2\x80\xae\xd8\x9c\xe2\x81\xa9"), "\\u202e\\u061c\\u2069" },
+		{ V("\xc2\x85\xc2\x9b"), "\\u0085\\u009b" },
+		{ V("\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf"), "\\u2028\\u2029\\ufeff" },
+		{ V("\xff\xc3(\xe4\xbd"), "\\xff\\xc3(\\xe4\\xbd" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(shown); i++) {
+		struct str s = STR_INIT(100), again = STR_INIT(100);
+
+		assert_int_equal(text_visible(shown[i].in, &s), 0);
+		assert_string_equal(str_cstr(&s), shown[i].want);
+		assert_int_equal(text_visible(str_view(&s), &again), 0);
+		assert_string_equal(str_cstr(&again), shown[i].want);
+		str_release(&s);
+		str_release(&again);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(removes_controls_and_keeps_the_text),
+		cmocka_unit_test(any_split_gives_the_same),
+		cmocka_unit_test(any_split_of_noise_gives_the_same),
+		cmocka_unit_test(keeps_only_what_it_is_told),
+		cmocka_unit_test(an_end_begins_anew),
+		cmocka_unit_test(tells_when_the_text_is_full),
+		cmocka_unit_test(shows_what_cannot_be_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
