@@ -64,6 +64,7 @@ struct control_status {
 	int64_t turn_age_ms;
 	int sends_used, sends_limit;          /* of the owner's newest message; limit 10 */
 	int64_t window_left_ms;               /* until the owner's reply window closes; 0: closed */
+	int unsent;                           /* reply parts waiting or in flight */
 	int parked, refused, unknown, unconfirmed;   /* reply parts */
 	uint64_t handled;                     /* turns ended since the start */
 	char intake_error[256];               /* why messages cannot be stored now; "" when they can */
