@@ -25,6 +25,7 @@ void loop_stop(struct loop *l);              /* after the current callback */
 int loop_step(struct loop *l, int64_t max_ms, struct err *e);
 int64_t loop_now(const struct loop *l);      /* monotonic milliseconds */
 int64_t loop_wall(const struct loop *l);     /* Unix milliseconds */
+const struct clock *loop_clock(const struct loop *l);   /* both, turned too; lives as long as l */
 struct event_base *loop_base(struct loop *l);
 
 #ifdef KAIRO_TEST_HOOKS
@@ -47,9 +48,11 @@ typedef void watch_cb(void *arg, int fd, int what);
 /* Level-triggered, persistent. The descriptor stays the caller's. */
 int watch_new(struct watch **out, struct loop *l, int fd, int what, watch_cb *cb, void *arg,
 	struct err *e);
-int watch_set(struct watch *w, int what);    /* 0 pauses it */
+int watch_set(struct watch *w, int what);    /* 0 pauses it; -1: no memory, it is paused */
 void watch_free(struct watch **w);
 
+/* Blocks the signal in this thread while it is watched (signalfd); made before other threads are,
+ * freed in reverse order. Of several watches on one signal, one hears of it. */
 struct sigwatch;
 typedef void sigwatch_cb(void *arg, int signo);
 int sigwatch_new(struct sigwatch **out, struct loop *l, int signo, sigwatch_cb *cb, void *arg,
