@@ -16,17 +16,18 @@
 /* Make a folder 0700 if it is missing (the parent must exist); an existing one must be a folder of
  * ours and gets its group and other bits removed. */
 int file_mkdir_private(const char *path, struct err *e);
-/* mkdir -p with 0700 for what is made; existing components are left as they are. */
+/* mkdir -p: what is missing is made with `mode` (less the umask); what exists is left as it is. */
 int file_mkdirs(const char *path, mode_t mode, struct err *e);
 
-/* Open an existing folder (O_PATH or O_DIRECTORY, close-on-exec); -1 on failure. */
+/* Open an existing folder for reading (close-on-exec, fit for openat and fdopendir). */
 int file_open_dir(const char *path, struct err *e);
 /* Open a regular file for reading; E_NOTFOUND when there is none. size may be NULL. */
 int file_open_read(const char *path, int64_t *size, struct err *e);
-/* Append or create, 0600. */
+/* Append or create, 0600; an existing file must be ours and loses its group and other bits. */
 int file_open_append(const char *path, struct err *e);
 
-/* Append the whole file to out. Reads at most max + 1 bytes; a longer file is E_FORMAT. */
+/* Append the whole file to out, which is unchanged on failure. Reads at most max + 1 bytes; a file
+ * longer than that, or than out has room for, is E_FORMAT. */
 int file_read(const char *path, size_t max, struct str *out, struct err *e);
 /* As above, but a file that others may read or write is refused with E_DENIED: for secrets. */
 int file_read_private(const char *path, size_t max, struct str *out, struct err *e);
@@ -43,9 +44,12 @@ int newfile_commit(struct newfile **f, struct err *e); /* frees it either way */
 void newfile_abort(struct newfile **f);                /* NULL or committed: nothing */
 int file_replace(const char *path, mode_t mode, struct view content, struct err *e);  /* all of it */
 int file_remove(const char *path, struct err *e);      /* a missing file is no error; folder synced */
+/* Remove temporary files in this folder that a killed process left behind more than an hour ago. */
+int file_sweep(const char *dir, struct err *e);
 
 /* Advisory lock on a private regular file that is never replaced or removed (an OFD or flock lock;
- * it dies with the descriptor). wait_ms 0: try once; E_BUSY when it is held. */
+ * it dies with the descriptor). wait_ms 0: try once; E_BUSY when it is held. Waiting blocks: for
+ * short critical sections only. */
 struct lock;
 int lock_take(struct lock **out, const char *path, int wait_ms, struct err *e);
 void lock_release(struct lock **l);

@@ -1,0 +1,53 @@
+/* A private folder for one test, removed with everything in it. */
+#ifndef TESTS_SCRATCH_H
+#define TESTS_SCRATCH_H
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct scratch {
+	char dir[64];
+	char path[4][512]; /* what scratch_path gives out, in turn */
+	unsigned int next;
+};
+
+static inline void scratch_make(struct scratch *s)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *real = realpath(tmp ? tmp : "/tmp", NULL);
+
+	memset(s, 0, sizeof(*s));
+	if (!real || snprintf(s->dir, sizeof(s->dir), "%s/kairo-XXXXXX", real) >= 64 ||
+		!mkdtemp(s->dir))
+		abort();
+	free(real);
+}
+
+static inline const char *scratch_path(struct scratch *s, const char *name)
+{
+	char *p = s->path[s->next++ % 4];
+
+	if (snprintf(p, sizeof(s->path[0]), "%s/%s", s->dir, name) >= (int)sizeof(s->path[0]))
+		abort();
+	return p;
+}
+
+static inline int scratch_rm(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static inline void scratch_remove(struct scratch *s)
+{
+	if (nftw(s->dir, scratch_rm, 8, FTW_DEPTH | FTW_PHYS) < 0)
+		perror(s->dir);
+}
+
+#endif
