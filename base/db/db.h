@@ -1,5 +1,8 @@
 /* base/db/db.h: SQLite behind a small door: open, pragmas, migrations, transactions, statements.
- * WAL, synchronous FULL, foreign keys on, trusted_schema off, extension loading off. */
+ * WAL, synchronous FULL, foreign keys on, trusted_schema off, extension loading off.
+ *
+ * Codes: E_FULL disk full, E_BUSY another process writes (after 2 s), E_EXISTS a UNIQUE or PRIMARY
+ * KEY is taken, E_CONFLICT another constraint, E_FORMAT damaged, E_DENIED may not be opened. */
 #ifndef BASE_DB_DB_H
 #define BASE_DB_DB_H
 
@@ -14,7 +17,8 @@ struct stmt;
 
 /* Opens or creates a private file (0600); no component of the path may be a symlink. */
 int db_open(struct db **out, const char *path, struct err *e);
-void db_close(struct db **d);            /* finalizes every statement */
+/* Statements still open come to nothing; closing them stays their owners' task. */
+void db_close(struct db **d);
 
 /* Bring the tables of one room to the newest version. steps[i] is SQL that takes version i to i+1,
  * each run in a transaction with its version mark. The names of tables carry the room's prefix.
@@ -22,7 +26,8 @@ void db_close(struct db **d);            /* finalizes every statement */
 int db_migrate(struct db *d, const char *room, const char *const *steps, int n, struct err *e);
 
 /* Transactions nest by counting: only the outermost commit commits (BEGIN IMMEDIATE). A rollback at
- * any depth dooms the whole: the outermost commit then fails with E_CONFLICT. */
+ * any depth dooms the whole: the outermost commit then fails with E_CONFLICT. When SQLite itself had
+ * to give a transaction up (disk full), what follows until its end fails with E_CONFLICT too. */
 int db_begin(struct db *d, struct err *e);
 int db_commit(struct db *d, struct err *e);     /* on failure the transaction is rolled back */
 void db_rollback(struct db *d);
@@ -37,8 +42,8 @@ void stmt_close(struct stmt **s);
 void stmt_int(struct stmt *s, int i, int64_t v);
 void stmt_text(struct stmt *s, int i, struct view v);     /* p NULL binds NULL */
 void stmt_null(struct stmt *s, int i);
-int stmt_step(struct stmt *s, struct err *e);    /* 1: a row. 0: done, reset and unbound. -1: error,
-						    reset. A full disk is E_FULL. */
+int stmt_step(struct stmt *s, struct err *e);    /* 1: a row. 0: done. -1: error. Both of these leave
+						    it reset and unbound. */
 void stmt_reset(struct stmt *s);                 /* after leaving a row loop early */
 int stmt_run(struct stmt *s, struct err *e);     /* step to the end, rows thrown away: 0 or -1 */
 int64_t stmt_col_int(const struct stmt *s, int col);      /* columns count from 0 */

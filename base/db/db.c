@@ -1,0 +1,515 @@
+#include "base/db/db.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file-private.h"
+#include "base/file.h"
+
+#define BUSY_MS 2000 /* another process of ours writes; its transactions are short */
+
+struct db {
+	sqlite3 *sq;
+	struct stmt *stmts;
+	char name[NAME_MAX + 1]; /* for messages */
+	int depth;
+	bool doomed; /* somebody rolled back, or SQLite did */
+};
+
+struct stmt {
+	struct db *db; /* NULL once the database is closed */
+	sqlite3_stmt *st;
+	struct stmt *next, **back;
+	int bind_rc;
+};
+
+/* --- Errors ----------------------------------------------------------------------------------- */
+
+/* SQLite tells ENOSPC as SQLITE_FULL; a quota or a limit it only calls an I/O error, and at a
+ * commit it does not keep the errno, which is why it is looked at here too. */
+static bool disk_is_full(int rc, int sys)
+{
+	return (rc & 0xff) == SQLITE_FULL ||
+	       ((rc & 0xff) == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT || sys == EFBIG));
+}
+
+static enum err_code code_of(int rc, int sys)
+{
+	if (disk_is_full(rc, sys))
+		return E_FULL;
+	if (rc == SQLITE_CONSTRAINT_UNIQUE || rc == SQLITE_CONSTRAINT_PRIMARYKEY)
+		return E_EXISTS;
+	switch (rc & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED: return E_BUSY;
+	case SQLITE_NOMEM: return E_NOMEM;
+	case SQLITE_CONSTRAINT: return E_CONFLICT;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+	case SQLITE_CANTOPEN:
+	case SQLITE_READONLY: return E_DENIED;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+	case SQLITE_TOOBIG:
+	case SQLITE_MISMATCH:
+	case SQLITE_RANGE: return E_FORMAT;
+	default: return E_IO;
+	}
+}
+
+static int fail(struct db *d, int rc, struct err *e)
+{
+	enum err_code code = code_of(rc, errno);
+
+	switch (rc & 0xff) {
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return err_set(e, code,
+			"%s is damaged or not a database: restore it from a backup or move it away",
+			d->name);
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED: return err_set(e, code, "%s is in use by another process", d->name);
+	default: break;
+	}
+	if (code == E_FULL)
+		return err_set(e, code, "%s cannot grow: the disk is full", d->name);
+	return err_set(e, code, "%s: %s", d->name, sqlite3_errmsg(d->sq));
+}
+
+/* After some failures (full disk, out of memory) SQLite has ended the transaction by itself. What
+ * comes after must not run outside of one, as if nothing had happened. */
+static bool transaction_lost(struct db *d)
+{
+	if (d->depth > 0 && sqlite3_get_autocommit(d->sq) != 0)
+		d->doomed = true;
+	return d->doomed && sqlite3_get_autocommit(d->sq) != 0;
+}
+
+static int refuse_lost(struct db *d, struct err *e)
+{
+	return err_set(e, E_CONFLICT, "%s: the transaction has been rolled back", d->name);
+}
+
+/* --- Opening ---------------------------------------------------------------------------------- */
+
+/* An existing node must be a regular file of ours. Looked at by O_PATH: closing an ordinary
+ * descriptor would drop the locks that another connection of this process holds on the file. */
+static int check_node(const char *path, const char *suffix, struct err *e)
+{
+	char full[PATH_SIZE + 16], name[NAME_MAX + 1];
+	int n = snprintf(full, sizeof(full), "%s%s", path, suffix);
+	struct stat st;
+	int dir, rc = -1;
+
+	if (n < 0 || n >= PATH_SIZE)
+		return err_set(e, E_FORMAT, "%s: the path is too long", path);
+	dir = path_open_parent(full, name, e);
+	if (dir < 0)
+		return -1;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		rc = errno == ENOENT ? 0 : err_sys(e, "cannot examine %s", full);
+	else if (!S_ISREG(st.st_mode))
+		err_set(e, E_DENIED, "%s is not a regular file", full);
+	else if (st.st_uid != geteuid())
+		err_set(e, E_DENIED, "%s belongs to another user", full);
+	else if ((st.st_mode & 077) != 0 && fchmodat(dir, name, st.st_mode & 0700, 0) < 0)
+		err_sys(e, "cannot make %s private", full);
+	else
+		rc = 1;
+	close(dir);
+	return rc;
+}
+
+/* SQLite gives the -wal and -shm files the mode of the database itself, so that is made first. */
+static int prepare_files(const char *path, struct err *e)
+{
+	static const char *const beside[] = { "-wal", "-shm", "-journal" };
+	struct err why = ERR_INIT;
+	struct stat st;
+	int fd, rc;
+
+	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
+		if (check_node(path, beside[i], e) < 0)
+			return -1;
+	}
+	rc = check_node(path, "", e);
+	if (rc != 0)
+		return rc < 0 ? -1 : 0;
+	fd = path_open_private(path, O_EXCL, &st, &why);
+	if (fd >= 0)
+		close(fd);
+	else if (why.code != E_EXISTS) /* another process was faster */
+		return err_set(e, why.code, "%s", why.msg);
+	return 0;
+}
+
+static int set_up(struct db *d, struct err *e)
+{
+	static const char pragmas[] =
+		"PRAGMA synchronous=FULL;"
+		"PRAGMA foreign_keys=ON;"
+		"PRAGMA trusted_schema=OFF;"
+		"PRAGMA secure_delete=ON;" /* context tokens are deleted for good */
+		"PRAGMA temp_store=MEMORY;"
+		"PRAGMA cache_size=-1024;"
+		"PRAGMA journal_size_limit=4194304;"; /* what the log keeps after a checkpoint */
+	struct stmt *s = NULL;
+	bool wal;
+
+	(void)sqlite3_extended_result_codes(d->sq, 1);
+	(void)sqlite3_busy_timeout(d->sq, BUSY_MS);
+	(void)sqlite3_db_config(d->sq, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	(void)sqlite3_db_config(d->sq, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	(void)sqlite3_db_config(d->sq, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
+	(void)sqlite3_db_config(d->sq, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
+	if (stmt_open(&s, d, "PRAGMA journal_mode=WAL", e) < 0)
+		return -1;
+	if (stmt_step(s, e) < 0) {
+		stmt_close(&s);
+		return -1;
+	}
+	wal = view_eqs(stmt_col_text(s, 0), "wal");
+	stmt_close(&s);
+	if (!wal)
+		return err_set(e, E_UNSUPPORTED,
+			"%s: this file system cannot hold a database with a write-ahead log",
+			d->name);
+	return db_exec(d, pragmas, e);
+}
+
+int db_open(struct db **out, const char *path, struct err *e)
+{
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
+			  SQLITE_OPEN_PRIVATECACHE;
+	const char *slash = strrchr(path, '/');
+	struct db *d;
+	int rc;
+
+	*out = NULL;
+	if (prepare_files(path, e) < 0)
+		return -1;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return err_set(e, E_NOMEM, "no memory to open %s", path);
+	(void)copy_z(d->name, sizeof(d->name), view_of(slash ? slash + 1 : path));
+	rc = sqlite3_open_v2(path, &d->sq, flags, NULL);
+	if (rc != SQLITE_OK)
+		fail(d, rc, e);
+	else if (set_up(d, e) == 0) {
+		*out = d;
+		return 0;
+	}
+	db_close(&d);
+	return -1;
+}
+
+static void detach(struct stmt *s)
+{
+	(void)sqlite3_finalize(s->st);
+	s->st = NULL;
+	*s->back = s->next;
+	if (s->next)
+		s->next->back = s->back;
+	s->db = NULL;
+}
+
+void db_close(struct db **dp)
+{
+	struct db *d = *dp;
+
+	*dp = NULL;
+	if (!d)
+		return;
+	while (d->stmts)
+		detach(d->stmts);
+	(void)sqlite3_close(d->sq);
+	free(d);
+}
+
+/* --- Transactions ----------------------------------------------------------------------------- */
+static int exec(struct db *d, const char *sql, struct err *e)
+{
+	int rc;
+
+	errno = 0;
+	rc = sqlite3_exec(d->sq, sql, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : fail(d, rc, e);
+}
+
+int db_exec(struct db *d, const char *sql, struct err *e)
+{
+	int rc;
+
+	if (transaction_lost(d))
+		return refuse_lost(d, e);
+	rc = exec(d, sql, e);
+	(void)transaction_lost(d);
+	return rc;
+}
+
+int db_begin(struct db *d, struct err *e)
+{
+	if (transaction_lost(d))
+		return refuse_lost(d, e);
+	if (d->depth == 0 && exec(d, "BEGIN IMMEDIATE", e) < 0)
+		return -1;
+	d->depth++;
+	return 0;
+}
+
+static void end_transaction(struct db *d)
+{
+	if (sqlite3_get_autocommit(d->sq) == 0)
+		(void)exec(d, "ROLLBACK", NULL);
+	d->depth = 0;
+	d->doomed = false;
+}
+
+int db_commit(struct db *d, struct err *e)
+{
+	int rc;
+
+	assert(d->depth > 0);
+	(void)transaction_lost(d);
+	if (d->depth > 1) {
+		d->depth--;
+		return 0;
+	}
+	rc = d->doomed ? refuse_lost(d, e) : exec(d, "COMMIT", e);
+	end_transaction(d);
+	return rc;
+}
+
+void db_rollback(struct db *d)
+{
+	assert(d->depth > 0);
+	if (d->depth > 1) {
+		d->depth--;
+		d->doomed = true;
+		return;
+	}
+	end_transaction(d);
+}
+
+bool db_in_transaction(const struct db *d)
+{
+	return d->depth > 0;
+}
+
+/* --- Statements ------------------------------------------------------------------------------- */
+int stmt_open(struct stmt **out, struct db *d, const char *sql, struct err *e)
+{
+	struct stmt *s = calloc(1, sizeof(*s));
+	const char *tail = NULL;
+	int rc;
+
+	*out = NULL;
+	if (!s)
+		return err_set(e, E_NOMEM, "no memory for a statement");
+	rc = sqlite3_prepare_v3(d->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &s->st, &tail);
+	if (rc != SQLITE_OK) {
+		free(s);
+		return fail(d, rc, e);
+	}
+	assert(s->st && tail && *tail == '\0'); /* one statement */
+	s->db = d;
+	s->next = d->stmts;
+	s->back = &d->stmts;
+	if (s->next)
+		s->next->back = &s->next;
+	d->stmts = s;
+	*out = s;
+	return 0;
+}
+
+void stmt_close(struct stmt **sp)
+{
+	struct stmt *s = *sp;
+
+	*sp = NULL;
+	if (!s)
+		return;
+	if (s->db)
+		detach(s);
+	free(s);
+}
+
+static void note_bind(struct stmt *s, int rc)
+{
+	if (s->bind_rc == SQLITE_OK)
+		s->bind_rc = rc;
+}
+
+void stmt_int(struct stmt *s, int i, int64_t v)
+{
+	note_bind(s, sqlite3_bind_int64(s->st, i, v));
+}
+
+void stmt_text(struct stmt *s, int i, struct view v)
+{
+	note_bind(s, sqlite3_bind_text64(s->st, i, v.p, v.n, SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void stmt_null(struct stmt *s, int i)
+{
+	note_bind(s, sqlite3_bind_null(s->st, i));
+}
+
+void stmt_reset(struct stmt *s)
+{
+	(void)sqlite3_reset(s->st);
+	(void)sqlite3_clear_bindings(s->st);
+	s->bind_rc = SQLITE_OK;
+}
+
+int stmt_step(struct stmt *s, struct err *e)
+{
+	struct db *d = s->db;
+	int rc = s->bind_rc;
+
+	assert(d);
+	if (transaction_lost(d)) {
+		stmt_reset(s);
+		return refuse_lost(d, e);
+	}
+	errno = 0;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(s->st);
+	if (rc == SQLITE_ROW)
+		return 1;
+	if (rc != SQLITE_DONE) {
+		fail(d, rc, e);
+		stmt_reset(s);
+		(void)transaction_lost(d);
+		return -1;
+	}
+	stmt_reset(s);
+	return 0;
+}
+
+int stmt_run(struct stmt *s, struct err *e)
+{
+	int rc;
+
+	do
+		rc = stmt_step(s, e);
+	while (rc > 0);
+	return rc;
+}
+
+int64_t stmt_col_int(const struct stmt *s, int col)
+{
+	return sqlite3_column_int64(s->st, col);
+}
+
+struct view stmt_col_text(const struct stmt *s, int col)
+{
+	const unsigned char *p = sqlite3_column_text(s->st, col);
+	int n = sqlite3_column_bytes(s->st, col);
+
+	return p ? (struct view){ (const char *)p, (size_t)n } : VIEW_NONE;
+}
+
+bool stmt_col_null(const struct stmt *s, int col)
+{
+	return sqlite3_column_type(s->st, col) == SQLITE_NULL;
+}
+
+int64_t db_last_id(const struct db *d)
+{
+	return sqlite3_last_insert_rowid(d->sq);
+}
+
+int db_changes(const struct db *d)
+{
+	return sqlite3_changes(d->sq);
+}
+
+/* --- Migrations ------------------------------------------------------------------------------- */
+static int read_version(struct db *d, const char *room, int64_t *version, struct err *e)
+{
+	struct stmt *s = NULL;
+	int rc;
+
+	if (stmt_open(&s, d, "SELECT version FROM db_room_version WHERE room=?", e) < 0)
+		return -1;
+	stmt_text(s, 1, view_of(room));
+	rc = stmt_step(s, e);
+	*version = rc > 0 ? stmt_col_int(s, 0) : 0;
+	stmt_close(&s);
+	return rc < 0 ? -1 : 0;
+}
+
+static int mark_version(struct db *d, const char *room, int64_t version, struct err *e)
+{
+	struct stmt *s = NULL;
+	int rc;
+
+	if (stmt_open(&s, d,
+		    "INSERT INTO db_room_version(room,version) VALUES(?,?) "
+		    "ON CONFLICT(room) DO UPDATE SET version=excluded.version",
+		    e) < 0)
+		return -1;
+	stmt_text(s, 1, view_of(room));
+	stmt_int(s, 2, version);
+	rc = stmt_run(s, e);
+	stmt_close(&s);
+	return rc;
+}
+
+/* One step, if it is still to do: another process may have taken it while we waited to begin.
+ * 1: done, 0: nothing left to do. */
+static int migrate_once(
+	struct db *d, const char *room, const char *const *steps, int n, struct err *e)
+{
+	int64_t version = 0;
+	int rc = -1;
+
+	if (db_begin(d, e) < 0)
+		return -1;
+	if (read_version(d, room, &version, e) < 0)
+		goto out;
+	if (version < 0 || version > n) {
+		err_set(e, E_UNSUPPORTED,
+			"%s was written by a newer kairo (%s has version %lld, this program knows %d): "
+			"upgrade kairo",
+			d->name, room, (long long)version, n);
+		goto out;
+	}
+	if (version == n) {
+		rc = 0;
+		goto out;
+	}
+	if (db_exec(d, steps[version], e) < 0 || mark_version(d, room, version + 1, e) < 0) {
+		err_wrap(e, "cannot migrate %s to version %lld", room, (long long)version + 1);
+		goto out;
+	}
+	return db_commit(d, e) < 0 ? -1 : 1;
+out:
+	db_rollback(d);
+	return rc;
+}
+
+int db_migrate(struct db *d, const char *room, const char *const *steps, int n, struct err *e)
+{
+	int rc;
+
+	assert(d->depth == 0);
+	rc = db_exec(d,
+		"CREATE TABLE IF NOT EXISTS db_room_version("
+		"room TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+		e);
+	if (rc < 0)
+		return -1;
+	do
+		rc = migrate_once(d, room, steps, n, e);
+	while (rc > 0);
+	return rc;
+}
