@@ -67,14 +67,14 @@ struct config_key {
 	bool live;                   /* taken over on SIGHUP without a restart */
 	const char *help;            /* one line */
 };
-const struct config_key *config_keys(size_t *n);
+const struct config_key *config_at(size_t i);     /* NULL behind the last */
 const struct config_key *config_find(const char *name);
 const char *config_nearest(const char *name);     /* the most similar key */
 
 /* The value in force as TOML text. */
 int config_get(const struct config *c, const char *name, struct str *out, struct err *e);
 /* Where it comes from: "default", "config.toml", "environment". */
-const char *config_source(const struct config *c, const char *name);
+int config_source(const char *home, const char *name, const char **out, struct err *e);
 /* Check a value (TOML, or a bare word taken as a string) and write it to config.toml under a lock,
  * atomically, comments and order kept. Nothing is written when the result would not load. */
 int config_set(const char *home, const char *name, const char *value, struct err *e);

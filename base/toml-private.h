@@ -1,0 +1,33 @@
+/* base/toml-private.h: shared by toml.c and toml_edit.c. */
+#ifndef BASE_TOML_PRIVATE_H
+#define BASE_TOML_PRIVATE_H
+
+#include "base/toml.h"
+
+struct entry {
+	char *key;
+	struct toml_value value;
+};
+
+struct toml {
+	struct entry *entries;
+	size_t n, cap;
+	char **texts;              /* every string the values point to */
+	size_t ntexts;
+	const char ***lists;
+	size_t nlists;
+};
+
+struct scanner {
+	const char *begin, *p, *end;
+	const char *at;            /* the last place asked for, with its line and column */
+	int line, col;
+};
+
+void toml_skip_blank(struct scanner *s);
+int toml_scan_key(struct scanner *s, struct str *out, struct err *e);
+int toml_scan_value(struct toml *t, struct scanner *s, struct toml_value *v, struct err *e);
+/* At '[': the table's name, to the end of its line. */
+int toml_scan_table(struct scanner *s, struct str *name, struct err *e);
+
+#endif

@@ -1,0 +1,490 @@
+#include "cli/app.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "channel/ilink/ilink.h"
+
+enum {
+	SHUTDOWN_GRACE_MS = 5000,   /* for the running turn to end */
+	WARNINGS_MAX = 16
+};
+
+enum app_state { APP_STARTING, APP_RUNNING, APP_ENDING };
+
+struct app {
+	const struct home *home;
+	struct app_opts opts;
+	enum app_state state;
+	int exit_code;
+	int64_t started_ms;          /* monotonic */
+	char confinement[256], engine_line[256];
+
+	struct loop *loop;
+	struct log *log;
+	struct config *cfg;
+	struct account *account;
+	struct daemon_claim *claim;
+	struct workshop shop;
+	struct http *poll_http, *api_http;
+	struct channel *channel;
+	struct control *control;
+	struct httpd *socket;
+	struct sigwatch *term, *intr, *hup;
+};
+
+struct control *app_control(struct app *a)
+{
+	return a->control;
+}
+
+struct loop *app_loop(struct app *a)
+{
+	return a->loop;
+}
+
+void control_settings_from(struct control_settings *s, const struct config *c)
+{
+	*s = (struct control_settings){
+		.language = !strcmp(c->language, "zh") ? LANG_ZH
+			: !strcmp(c->language, "en")   ? LANG_EN
+						       : LANG_AUTO,
+		.text_limit = (size_t)c->text_limit,
+		.mode = !strcmp(c->render_mode, "plain") ? FORMAT_PLAIN : FORMAT_NATIVE,
+		.queue_limit = (int)c->queue_limit,
+		.allowed_users = (const char *const *)c->allowed_users,
+	};
+}
+
+size_t config_warnings(const struct config *c, const struct account *acc, const char **out, size_t max)
+{
+	size_t n = 0;
+
+	if (c->network.allow_loopback && n + 1 < max)
+		out[n++] = "network.allow_loopback is on: plain http to this machine is accepted, for "
+			   "development only";
+	if (c->network.allow_fake_ip && n + 1 < max)
+		out[n++] = "network.allow_fake_ip is on: 198.18.0.0/15 counts as public";
+	if ((!c->model.base_url[0] || !c->model.name[0]) && n + 1 < max)
+		out[n++] = "no model is set up: kairo config set model.base_url URL, and model.name NAME";
+	if (acc && !account_user_id(acc)[0] && !c->allowed_users[0] && n + 1 < max)
+		out[n++] = "the login names no owner, so nobody is served: kairo config set "
+			   "allowed_users '[\"USER ID\"]'";
+	out[n] = NULL;
+	return n;
+}
+
+/* --- Status ------------------------------------------------------------------------------------ */
+
+static const char *link_name(enum chan_link l)
+{
+	static const char *const names[] = { "starting", "up", "degraded", "login expired", "replaced",
+		"stopped" };
+	return names[l];
+}
+
+static void put_account(struct app *a, struct json_out *w, const struct chan_status *link)
+{
+	json_open(w, "account");
+	json_put_z(w, "name", a->home->account);
+	json_put_z(w, "bot_id", account_bot_id(a->account));
+	json_put_z(w, "user_id", account_user_id(a->account));
+	json_put_z(w, "login", link->link == CHAN_LINK_EXPIRED ? "expired" : "ok");
+	json_close(w);
+}
+
+static void put_link(struct json_out *w, const struct chan_status *link)
+{
+	json_open(w, "link");
+	json_put_z(w, "state", link_name(link->link));
+	json_put_int(w, "last_good_poll", link->last_good_ms);
+	json_put_int(w, "failures", link->failures);
+	json_put_z(w, "why", link->why);
+	json_put_u64(w, "skipped", link->skipped);
+	json_close(w);
+}
+
+static void put_work(struct json_out *w, const struct control_status *s)
+{
+	json_open(w, "queue");
+	json_put_int(w, "waiting", s->waiting);
+	json_put_int(w, "limit", s->limit);
+	json_close(w);
+	if (s->turn) {
+		json_open(w, "turn");
+		json_put_u64(w, "id", s->turn);
+		json_put_int(w, "age_s", s->turn_age_ms / 1000);
+		json_close(w);
+	} else {
+		json_put_null(w, "turn");
+	}
+	json_open(w, "sends");
+	json_put_int(w, "used", s->sends_used);
+	json_put_int(w, "limit", s->sends_limit);
+	json_put_int(w, "window_left_s", s->window_left_ms / 1000);
+	json_close(w);
+	json_put_int(w, "parked", s->parked);
+	json_put_int(w, "refused", s->refused);
+	json_put_int(w, "unknown", s->unknown);
+	json_put_int(w, "unconfirmed", s->unconfirmed);
+	json_put_u64(w, "handled", s->handled);
+	json_put_bool(w, "paused", s->paused);
+	json_put_z(w, "intake_error", s->intake_error);
+}
+
+static void put_warnings(struct app *a, struct json_out *w)
+{
+	const char *lines[WARNINGS_MAX];
+	size_t n = config_warnings(a->cfg, a->account, lines, WARNINGS_MAX);
+
+	json_open_array(w, "warnings");
+	for (size_t i = 0; i < n; i++)
+		json_put_z(w, NULL, lines[i]);
+	json_close_array(w);
+}
+
+/* Private bytes and proportional share as the kernel counts them for this process. */
+static void put_memory(struct json_out *w)
+{
+	char line[256];
+	long long pss = -1, dirty = -1;
+	FILE *f = fopen("/proc/self/smaps_rollup", "re");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "Pss:", 4))
+			pss = strtoll(line + 4, NULL, 10);
+		else if (!strncmp(line, "Private_Dirty:", 14))
+			dirty = strtoll(line + 14, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	json_open(w, "memory");
+	json_put_int(w, "pss_kib", pss);
+	json_put_int(w, "private_dirty_kib", dirty);
+	json_close(w);
+}
+
+int app_status_json(struct app *a, struct str *out, struct err *e)
+{
+	struct control_status s;
+	struct chan_status link;
+	struct json_out w;
+
+	if (control_status(a->control, &s, e) < 0)
+		return -1;
+	a->channel->ops->status(a->channel, &link);
+	json_out_begin(&w, out);
+	json_open(&w, NULL);
+	json_put_int(&w, "schema", 1);
+	json_put_z(&w, "state", a->state == APP_ENDING ? "ending" : "running");
+	json_put_z(&w, "version", KAIRO_VERSION);
+	json_put_int(&w, "pid", getpid());
+	json_put_int(&w, "uptime_s", (loop_now(a->loop) - a->started_ms) / 1000);
+	put_account(a, &w, &link);
+	put_link(&w, &link);
+	put_work(&w, &s);
+	json_put_z(&w, "engine", a->engine_line);
+	json_put_z(&w, "workspace", a->shop.workspace);
+	json_put_z(&w, "sandbox", a->confinement);
+	put_memory(&w);
+	put_warnings(a, &w);
+	json_close(&w);
+	return json_out_end(&w, e);
+}
+
+/* What /status on the phone shows of the rooms the channel does not see. */
+static void more_status(void *arg, bool zh, struct str *out)
+{
+	struct app *a = arg;
+	const char *lines[WARNINGS_MAX];
+	size_t n = config_warnings(a->cfg, a->account, lines, WARNINGS_MAX);
+
+	str_addf(out, zh ? "引擎：%s\n" : "Engine: %s\n", a->engine_line);
+	str_addf(out, zh ? "工具限制：%s\n" : "Confinement: %s\n", a->confinement);
+	for (size_t i = 0; i < n; i++)
+		str_addf(out, zh ? "注意：%s\n" : "Note: %s\n", lines[i]);
+}
+
+/* --- Ending ------------------------------------------------------------------------------------ */
+
+static void on_channel_stopped(void *arg)
+{
+	struct app *a = arg;
+
+	loop_stop(a->loop);
+}
+
+static void on_control_done(void *arg)
+{
+	struct app *a = arg;
+
+	a->channel->ops->stop(a->channel, on_channel_stopped, a);
+}
+
+static void app_end(struct app *a, int code)
+{
+	if (a->state == APP_ENDING)
+		return;
+	a->state = APP_ENDING;
+	a->exit_code = code;
+	control_shutdown(a->control, SHUTDOWN_GRACE_MS, on_control_done, a);
+}
+
+static void on_term(void *arg, int signo)
+{
+	struct app *a = arg;
+
+	if (a->state == APP_ENDING) {
+		log_warn(a->log, "app", "signal %d again: ending at once", signo);
+		loop_stop(a->loop);
+		return;
+	}
+	log_info(a->log, "app", "signal %d: ending", signo);
+	app_end(a, EXIT_DONE);
+}
+
+static void on_hup(void *arg, int signo)
+{
+	struct app *a = arg;
+	struct config *fresh = NULL;
+	struct control_settings s;
+	struct err e = ERR_INIT;
+	enum log_level level;
+
+	(void)signo;
+	if (config_load(&fresh, a->home->dir, &e) < 0) {
+		log_error(a->log, "app", "reload: %s; the old settings stay", e.msg);
+		return;
+	}
+	control_settings_from(&s, fresh);
+	if (control_apply(a->control, &s, &e) < 0) {
+		log_error(a->log, "app", "reload: %s; the old settings stay", e.msg);
+		config_free(&fresh);
+		return;
+	}
+	if (log_level_parse(fresh->log_level, &level) == 0)
+		log_set_level(a->log, level);
+	/* The key belongs to the parts that need a restart; it moves over with them. */
+	free(fresh->model.api_key);
+	fresh->model.api_key = a->cfg->model.api_key;
+	a->cfg->model.api_key = NULL;
+	config_free(&a->cfg);
+	a->cfg = fresh;
+	log_info(a->log, "app", "settings reloaded");
+}
+
+/* --- Events of the channel ---------------------------------------------------------------------- */
+
+static int on_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err *e)
+{
+	struct app *a = arg;
+	struct chan_events ev;
+
+	control_events(a->control, &ev);
+	return ev.batch(ev.arg, msgs, n, e);
+}
+
+static void on_link(void *arg, const struct chan_status *s)
+{
+	struct app *a = arg;
+	struct chan_events ev;
+
+	control_events(a->control, &ev);
+	if (ev.link)
+		ev.link(ev.arg, s);
+	log_info(a->log, "link", "%s%s%s", link_name(s->link), s->why[0] ? ": " : "", s->why);
+	if (s->link != CHAN_LINK_REPLACED)
+		return;
+	log_error(a->log, "app",
+		"the account was replaced or logged out: this daemon ends without touching it; "
+		"kairo start serves the new login");
+	app_end(a, EXIT_FAILED);
+}
+
+/* --- Beginning ---------------------------------------------------------------------------------- */
+
+static int open_log(struct app *a, struct err *e)
+{
+	char dir[PATH_SIZE], path[PATH_SIZE];
+	enum log_level level = LOG_INFO;
+
+	log_level_parse(a->cfg->log_level, &level);
+	if (!a->opts.background)
+		return log_open_fd(&a->log, STDERR_FILENO, level, e);
+	if (path_join(dir, a->home->dir, "logs", e) < 0 || file_mkdir_private(dir, e) < 0 ||
+		path_join(path, dir, "kairo.log", e) < 0)
+		return -1;
+	return log_open_file(&a->log, path, level, 0, e);
+}
+
+static int load_settings(struct app *a, struct err *e)
+{
+	if (config_load(&a->cfg, a->home->dir, e) < 0 || config_load_key(a->cfg, e) < 0)
+		return -1;
+	if (account_load(&a->account, a->home->dir, e) == 0)
+		return 0;
+	if (e->code == E_NOTFOUND)
+		err_set(e, E_AUTH, "nobody is logged in: run kairo login first");
+	return -1;
+}
+
+static int open_channel(struct app *a, struct err *e)
+{
+	struct http_rules rules;
+
+	rules_for_ilink(&rules, a->cfg);
+	if (http_open(&a->poll_http, a->loop, &rules, a->log, e) < 0 ||
+		http_open(&a->api_http, a->loop, &rules, a->log, e) < 0)
+		return -1;
+	const struct ilink_env env = {
+		.loop = a->loop,
+		.log = a->log,
+		.poll_http = a->poll_http,
+		.api_http = a->api_http,
+		.loopback = a->cfg->network.allow_loopback,
+		.client_version = a->cfg->ilink.client_version[0] ? a->cfg->ilink.client_version : NULL,
+		.bot_agent = a->cfg->ilink.bot_agent[0] ? a->cfg->ilink.bot_agent : NULL,
+		.route_tag = a->cfg->ilink.route_tag[0] ? a->cfg->ilink.route_tag : NULL,
+	};
+	return ilink_open(&a->channel, &env, a->account, e);
+}
+
+static int open_control(struct app *a, struct err *e)
+{
+	struct control_settings s;
+	const struct control_env env = {
+		.loop = a->loop,
+		.log = a->log,
+		.db = a->shop.db,
+		.channel = a->channel,
+		.engine = a->shop.engine,
+		.deadline_ms = a->cfg->turn_minutes * 60 * 1000,
+		.bot_id = account_bot_id(a->account),
+		.owner = account_user_id(a->account),
+		.more_status = more_status,
+		.more_arg = a,
+	};
+
+	control_settings_from(&s, a->cfg);
+	return control_open(&a->control, &env, &s, e);
+}
+
+/* Lines that do not change while the daemon runs. */
+static void describe(struct app *a)
+{
+	struct str s = STR_INIT(sizeof(a->engine_line) - 1);
+
+	a->shop.engine->ops->describe(a->shop.engine, &s);
+	copy_z(a->engine_line, sizeof(a->engine_line), str_view(&s));
+	str_release(&s);
+	tools_confinement(a->shop.tools, &s);
+	copy_z(a->confinement, sizeof(a->confinement), str_view(&s));
+	str_release(&s);
+}
+
+static int open_signals(struct app *a, struct err *e)
+{
+	if (sigwatch_new(&a->term, a->loop, SIGTERM, on_term, a, e) < 0 ||
+		sigwatch_new(&a->intr, a->loop, SIGINT, on_term, a, e) < 0)
+		return -1;
+	return sigwatch_new(&a->hup, a->loop, SIGHUP, on_hup, a, e);
+}
+
+static int app_open(struct app *a, struct err *e)
+{
+	/* Who runs is decided before anything is opened that two could spoil. */
+	if (daemon_claim(&a->claim, a->home->dir, e) < 0 || load_settings(a, e) < 0 ||
+		open_log(a, e) < 0 || loop_open(&a->loop, NULL, e) < 0 || open_signals(a, e) < 0)
+		return -1;
+	a->started_ms = loop_now(a->loop);
+	if (log_add_secret(a->log, account_token(a->account), e) < 0 ||
+		workshop_open(&a->shop, a->home, a->cfg, a->loop, a->log, e) < 0 ||
+		open_channel(a, e) < 0 || open_control(a, e) < 0 ||
+		app_socket_open(&a->socket, a, a->home, a->loop, a->log, e) < 0)
+		return -1;
+	describe(a);
+	return 0;
+}
+
+static int app_start(struct app *a, struct err *e)
+{
+	const struct chan_events ev = { .batch = on_batch, .link = on_link, .arg = a };
+
+	a->state = APP_RUNNING;
+	log_info(a->log, "app", "kairo %s runs, pid %d, workspace %s, %s", KAIRO_VERSION, getpid(),
+		a->shop.workspace, a->engine_line);
+	if (a->channel->ops->start(a->channel, &ev, e) < 0)
+		return -1;
+	control_run(a->control);
+	return 0;
+}
+
+static void app_close(struct app *a)
+{
+	httpd_close(&a->socket);
+	control_close(&a->control);
+	if (a->channel)
+		a->channel->ops->close(&a->channel);
+	workshop_close(&a->shop);
+	http_close(&a->api_http);
+	http_close(&a->poll_http);
+	sigwatch_free(&a->term);
+	sigwatch_free(&a->intr);
+	sigwatch_free(&a->hup);
+	account_free(&a->account);
+	loop_close(&a->loop);
+	log_close(&a->log);
+	config_free(&a->cfg);
+	daemon_release(&a->claim);
+}
+
+/* Tell the process that started us, once. */
+static void report(struct app *a, const char *line)
+{
+	size_t n = strlen(line);
+
+	if (a->opts.ready_fd < 0)
+		return;
+	if (write(a->opts.ready_fd, line, n) != (ssize_t)n)
+		log_warn(a->log, "app", "the starter did not wait for us");
+	close(a->opts.ready_fd);
+	a->opts.ready_fd = -1;
+}
+
+int app_run(const struct home *h, const struct app_opts *o)
+{
+	struct app a = { .home = h, .opts = *o, .exit_code = EXIT_FAILED };
+	struct err e = ERR_INIT;
+	int rc;
+
+	a.shop.workspace_fd = -1;
+	mallopt(M_ARENA_MAX, 1); /* one thread: a second arena would only cost memory */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	rc = app_open(&a, &e);
+	if (rc == 0)
+		rc = app_start(&a, &e);
+	if (rc == 0) {
+		report(&a, "ok\n");
+		rc = loop_run(a.loop, &e);
+	}
+	if (rc < 0) {
+		char line[sizeof(e.msg) + 8];
+
+		snprintf(line, sizeof(line), "%d %s\n", e.code == E_AUTH ? EXIT_LOGIN_NEEDED : EXIT_FAILED,
+			e.msg);
+		report(&a, line);
+		a.exit_code = say_err(&e);
+		log_error(a.log, "app", "%s", e.msg);
+	} else {
+		log_info(a.log, "app", "kairo ended");
+	}
+	app_close(&a);
+	return a.exit_code;
+}

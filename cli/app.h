@@ -1,0 +1,76 @@
+/* cli/app.h: the daemon put together: opens the rooms in order, runs the loop, closes them. */
+#ifndef CLI_APP_H
+#define CLI_APP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "account/account.h"
+#include "base/db/db.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/net/http.h"
+#include "base/net/httpd.h"
+#include "channel/channel.h"
+#include "channel/control.h"
+#include "channel/daemon.h"
+#include "cli/cli.h"
+#include "cli/config.h"
+#include "tools/host/audit.h"
+#include "tools/host/registry.h"
+
+/* The parts that a turn needs: shared by the daemon and by `ask` without one. */
+struct workshop {
+	struct loop *loop;
+	struct log *log;
+	struct db *db;
+	struct http *model_http;
+	struct audit *audit;
+	struct tools *tools;
+	struct engine *engine;
+	char workspace[PATH_SIZE];
+	int workspace_fd;
+};
+
+/* Takes the workspace lock, opens state.db, tools and engine. cfg's key must be loaded. On failure
+ * what was opened is closed again. loop and log stay the caller's. */
+int workshop_open(struct workshop *w, const struct home *h, const struct config *cfg,
+	struct loop *loop, struct log *log, struct err *e);
+void workshop_close(struct workshop *w);
+
+struct app;
+
+struct app_opts {
+	bool background;      /* log to logs/kairo.log, report readiness on ready_fd */
+	int ready_fd;         /* -1: none. Gets "ok\n", or one line with the error */
+};
+
+/* Runs a daemon to its end; returns an exit code. */
+int app_run(const struct home *h, const struct app_opts *o);
+
+/* --- For the control socket -------------------------------------------------------------------- */
+int app_status_json(struct app *a, struct str *out, struct err *e);
+struct control *app_control(struct app *a);
+struct loop *app_loop(struct app *a);
+int app_socket_open(struct httpd **out, struct app *a, const struct home *h, struct loop *l,
+	struct log *log, struct err *e);
+
+/* One event as a JSON line (nothing for events a terminal does not show). */
+int ask_event_json(const struct engine_event *ev, struct str *out);
+
+/* Settings in force that a user should know of: one line each, NULL-terminated list in out (at most
+ * max - 1 entries). */
+size_t config_warnings(const struct config *c, const struct account *acc, const char **out, size_t max);
+
+/* http rules for the iLink hosts, and for the model's host. */
+void rules_for_ilink(struct http_rules *r, const struct config *c);
+void rules_for_model(struct http_rules *r, const struct config *c);
+/* The path of kairo-tool: beside this program (build tree), else in libexec. */
+int find_helper(char out[PATH_SIZE], struct err *e);
+void control_settings_from(struct control_settings *s, const struct config *c);
+
+/* "/proc/self/fd/N/control.sock" when the real path is too long for a socket address. Keeps a
+ * descriptor open for the life of the process in that case. */
+int socket_path(char out[PATH_SIZE], const struct home *h, struct err *e);
+
+#endif

@@ -1,0 +1,131 @@
+#include "cli/client.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/net/http.h"
+#include "cli/app.h"
+
+enum { ANSWER_MAX = 32 << 20 };
+
+struct client {
+	const struct client_call *call;
+	struct loop *loop;
+	struct http_call *http;
+	struct str line;
+	struct err *err;
+	int rc;
+};
+
+static int on_piece(void *arg, struct view piece)
+{
+	struct client *c = arg;
+
+	while (piece.n) {
+		size_t end = view_find(piece, '\n');
+
+		if (str_add(&c->line, view_cut(piece, end)) < 0)
+			return -1;
+		if (end == piece.n)
+			return 0;
+		piece = view_from(piece, end + 1);
+		if (c->call->on_line(c->call->arg, str_view(&c->line)) != 0)
+			return -1;
+		str_reset(&c->line);
+	}
+	return 0;
+}
+
+/* The daemon's own words for what went wrong. */
+static int fail_from(const struct http_result *r, struct err *e)
+{
+	struct json *j = NULL;
+	struct view msg = VIEW_NONE;
+	struct err ignored = ERR_INIT;
+
+	if (json_read(&j, r->body, &json_limits_config, &ignored) == 0)
+		json_get_str(j, "error", JSON_OPTIONAL, 1, 1000, &msg, &ignored);
+	if (msg.n)
+		err_set(e, r->status == 403 ? E_DENIED : E_IO, "%.*s", VIEW_FMT(msg));
+	else
+		err_set(e, E_IO, "the daemon answered with status %d", r->status);
+	json_free(&j);
+	return -1;
+}
+
+static void on_done(void *arg, const struct http_result *r)
+{
+	struct client *c = arg;
+
+	c->http = NULL;
+	if (r->fail == HTTP_FAIL_CONNECT)
+		c->rc = err_set(c->err, E_NOTFOUND, "kairo is not running; start it with: kairo start");
+	else if (r->fail)
+		c->rc = err_set(c->err, r->err->code, "%s", r->err->msg);
+	else if (r->status / 100 != 2)
+		c->rc = fail_from(r, c->err);
+	else if (c->call->answer && str_add(c->call->answer, r->body) < 0)
+		c->rc = err_set(c->err, E_NOMEM, "the daemon's answer is too long");
+	loop_stop(c->loop);
+}
+
+static void on_interrupt(void *arg, int signo)
+{
+	struct client *c = arg;
+
+	(void)signo;
+	http_cancel(&c->http);
+	c->rc = err_set(c->err, E_CANCELLED, "interrupted");
+	loop_stop(c->loop);
+}
+
+static int start(struct client *c, struct http *pool, struct err *e)
+{
+	const struct http_header headers[] = { { "Content-Type", "application/json" } };
+	const struct client_call *call = c->call;
+	char url[256];
+	const struct http_req req = {
+		.method = call->method,
+		.url = url,
+		.headers = headers,
+		.nheaders = 1,
+		.body = call->body,
+		.timeout_ms = call->timeout_ms < 0 ? 0 : call->timeout_ms ? call->timeout_ms : 10000,
+		.body_max = ANSWER_MAX,
+		.on_body = call->on_line ? on_piece : NULL,
+		.on_done = on_done,
+		.arg = c,
+	};
+
+	snprintf(url, sizeof(url), "http://localhost%s", call->path);
+	return http_start(&c->http, pool, &req, e);
+}
+
+int client_request(const struct home *h, const struct client_call *call, struct err *e)
+{
+	char path[PATH_SIZE];
+	struct client c = { .call = call, .line = STR_INIT(ANSWER_MAX), .err = e };
+	struct http *pool = NULL;
+	struct sigwatch *intr = NULL;
+	int rc = -1;
+
+	if (socket_path(path, h, e) < 0)
+		return -1;
+	if (!file_exists(path))
+		return err_set(e, E_NOTFOUND, "kairo is not running; start it with: kairo start");
+	const struct http_rules rules = { .reach = HTTP_ANY, .plain_http = true, .unix_path = path };
+	if (loop_open(&c.loop, NULL, e) < 0 || http_open(&pool, c.loop, &rules, NULL, e) < 0 ||
+		sigwatch_new(&intr, c.loop, SIGINT, on_interrupt, &c, e) < 0 || start(&c, pool, e) < 0 ||
+		loop_run(c.loop, e) < 0)
+		goto out;
+	rc = c.rc;
+out:
+	sigwatch_free(&intr);
+	http_close(&pool);
+	loop_close(&c.loop);
+	str_release(&c.line);
+	return rc;
+}

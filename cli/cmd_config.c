@@ -1,0 +1,112 @@
+/* config get|set|unset|list */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "cli/app.h"
+
+enum { SECRET_MAX = 4096 };
+
+static int unknown_key(const char *name)
+{
+	fputs("kairo: no setting \"", stderr);
+	print_safe(stderr, view_of(name));
+	fprintf(stderr, "\"; did you mean %s? (kairo config list shows all)\n", config_nearest(name));
+	return EXIT_USAGE;
+}
+
+static int print_value(const struct config *c, const char *name, struct err *e)
+{
+	struct str v = STR_INIT(64 << 10);
+	int rc = config_get(c, name, &v, e);
+
+	if (rc == 0) {
+		print_safe(stdout, str_view(&v));
+		putchar('\n');
+	}
+	str_release(&v);
+	return rc;
+}
+
+static int list(const struct home *h, const struct config *c, struct err *e)
+{
+	const struct config_key *k;
+	const char *source = "";
+
+	for (size_t i = 0; (k = config_at(i)); i++) {
+		if (config_source(h->dir, k->name, &source, e) < 0)
+			return -1;
+		printf("# %s (%s)\n%s = ", k->help, source, k->name);
+		if (print_value(c, k->name, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int show(const struct home *h, const char *name)
+{
+	struct config *c = NULL;
+	struct err e = ERR_INIT;
+	int rc = config_load(&c, h->dir, &e);
+
+	if (rc == 0)
+		rc = name ? print_value(c, name, &e) : list(h, c, &e);
+	config_free(&c);
+	return rc < 0 ? say_err(&e) : EXIT_DONE;
+}
+
+static int set_from_stdin(const struct home *h, const char *name)
+{
+	struct str v = STR_INIT(SECRET_MAX + 2);
+	struct err e = ERR_INIT;
+	int rc;
+
+	if (isatty(STDIN_FILENO))
+		fprintf(stderr, "value of %s, then Enter and Ctrl-D: ", name);
+	rc = read_stdin(SECRET_MAX, &v, &e);
+	if (rc == 0 && !strcmp(name, "model.api_key"))
+		rc = config_set_secret(h->dir, name, view_trim(str_view(&v)), &e);
+	else if (rc == 0)
+		rc = config_set(h->dir, name, str_cstr(&v), &e);
+	str_wipe(&v);
+	return rc < 0 ? say_err(&e) : EXIT_DONE;
+}
+
+static int set(const struct home *h, const char *name, const char *value)
+{
+	struct err e = ERR_INIT;
+
+	if (!strcmp(value, "--stdin"))
+		return set_from_stdin(h, name);
+	if (!strcmp(name, "model.api_key"))
+		return say_usage("config",
+			"a key does not belong on a command line: kairo config set model.api_key --stdin");
+	if (!config_find(name))
+		return unknown_key(name);
+	if (config_set(h->dir, name, value, &e) < 0)
+		return say_err(&e);
+	if (!config_find(name)->live)
+		puts("taken over at the next kairo restart");
+	return EXIT_DONE;
+}
+
+int cmd_config(const struct home *h, int argc, char **argv)
+{
+	struct err e = ERR_INIT;
+	const char *what = argc > 1 ? argv[1] : "list";
+
+	if (!strcmp(what, "list") && argc <= 2)
+		return show(h, NULL);
+	if (!strcmp(what, "get") && argc == 3)
+		return config_find(argv[2]) ? show(h, argv[2]) : unknown_key(argv[2]);
+	if (!strcmp(what, "set") && argc == 4)
+		return set(h, argv[2], argv[3]);
+	if (!strcmp(what, "unset") && argc == 3) {
+		if (!config_find(argv[2]))
+			return unknown_key(argv[2]);
+		return config_unset(h->dir, argv[2], &e) < 0 ? say_err(&e) : EXIT_DONE;
+	}
+	return say_usage("config",
+		"config list | get KEY | set KEY VALUE | set KEY --stdin | unset KEY");
+}

@@ -1,0 +1,511 @@
+/* doctor: every layer on its own, from the ground up; each failing line ends with what to do. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "channel/daemon.h"
+#include "channel/ilink/ilink.h"
+#include "cli/app.h"
+#include "cli/client.h"
+#include "cli/workspace.h"
+
+enum {
+	CONNECT_MS = 5000,
+	REQUEST_MS = 10000,
+	DISK_FAIL_MIB = 16,
+	DISK_WARN_MIB = 200,
+	CLOCK_SKEW_S = 300
+};
+
+struct doctor {
+	const struct home *home;
+	struct config *cfg;
+	struct account *account;
+	struct loop *loop;
+	struct http *ilink_http, *model_http;
+	int failed, warned;
+	int64_t server_time;       /* Unix seconds from the server's Date header; 0 unknown */
+	bool reached;              /* the iLink host answered over HTTP */
+};
+
+__attribute__((format(printf, 2, 3))) static void ok(const char *what, const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("ok    %-10s ", what);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+__attribute__((format(printf, 5, 6))) static void bad(struct doctor *d, bool fail, const char *what,
+	const char *todo, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	printf("%s  %-10s ", fail ? "FAIL" : "warn", what);
+	print_safe(stdout, view_of(text));
+	printf("\n      -> %s\n", todo);
+	if (fail)
+		d->failed++;
+	else
+		d->warned++;
+}
+
+/* --- This machine --------------------------------------------------------------------------------- */
+
+static bool check_config(struct doctor *d)
+{
+	struct err e = ERR_INIT;
+
+	if (config_load(&d->cfg, d->home->dir, &e) < 0) {
+		bad(d, true, "config", "correct that line, or remove the file to start afresh", "%s", e.msg);
+		return false;
+	}
+	if (config_load_key(d->cfg, &e) < 0)
+		bad(d, true, "config", "kairo config set model.api_key --stdin", "%s", e.msg);
+	else
+		ok("config", "%s/" CONFIG_FILE, d->home->dir);
+	const char *lines[16];
+	size_t n = config_warnings(d->cfg, NULL, lines, 16);
+	for (size_t i = 0; i < n; i++)
+		bad(d, false, "config", "fine while that is what you want", "%s", lines[i]);
+	return true;
+}
+
+static void check_home(struct doctor *d)
+{
+	struct stat st;
+
+	if (lstat(d->home->dir, &st) < 0)
+		bad(d, false, "home", "kairo login makes it", "%s does not exist yet", d->home->dir);
+	else if (st.st_uid != geteuid())
+		bad(d, true, "home", "run kairo as its owner, or set KAIRO_HOME to a folder of yours",
+			"%s belongs to another user", d->home->dir);
+	else if (st.st_mode & 077)
+		bad(d, true, "home", "chmod 700 that folder: it holds credentials", "%s is open to others",
+			d->home->dir);
+	else
+		ok("home", "%s", d->home->dir);
+}
+
+static void check_disk(struct doctor *d)
+{
+	struct statvfs v;
+	const char *at = access(d->home->dir, F_OK) == 0 ? d->home->dir : "/";
+
+	if (statvfs(at, &v) < 0) {
+		bad(d, false, "disk", "see why the file system does not answer", "%s: %s", at,
+			strerror(errno));
+		return;
+	}
+	unsigned long long mib = (unsigned long long)v.f_bavail * v.f_frsize >> 20;
+	if (mib < DISK_FAIL_MIB)
+		bad(d, true, "disk", "free some space: messages cannot be stored safely", "%llu MiB free at %s",
+			mib, at);
+	else if (mib < DISK_WARN_MIB)
+		bad(d, false, "disk", "free some space soon", "%llu MiB free at %s", mib, at);
+	else
+		ok("disk", "%llu MiB free", mib);
+}
+
+static void check_workspace(struct doctor *d)
+{
+	char path[PATH_SIZE];
+	struct err e = ERR_INIT;
+
+	if (workspace_find(path, d->cfg->workspace, d->home->root, false, &e) < 0)
+		bad(d, e.code != E_NOTFOUND, "workspace", "kairo config set workspace PATH", "%s", e.msg);
+	else if (access(path, R_OK | W_OK | X_OK) < 0)
+		bad(d, true, "workspace", "give yourself read and write access to it", "%s: %s", path,
+			strerror(errno));
+	else
+		ok("workspace", "%s", path);
+}
+
+static void check_sandbox(struct doctor *d)
+{
+	char helper[PATH_SIZE], path[PATH_SIZE];
+	struct tools *t = NULL;
+	struct str line = STR_INIT(1000);
+	struct err e = ERR_INIT;
+
+	if (find_helper(helper, &e) < 0) {
+		bad(d, true, "sandbox", "install kairo again: cmake --install BUILD", "%s", e.msg);
+		return;
+	}
+	if (workspace_find(path, d->cfg->workspace, d->home->root, false, &e) < 0)
+		return; /* said above */
+	const struct tools_env env = {
+		.loop = d->loop, .helper = helper, .workspace = path, .hide = d->home->root
+	};
+	if (tools_open(&t, &env, &e) < 0) {
+		bad(d, true, "sandbox", "see the message", "%s", e.msg);
+		return;
+	}
+	tools_confinement(t, &line);
+	ok("sandbox", "%s", str_cstr(&line));
+	tools_close(&t);
+	str_release(&line);
+}
+
+/* --- The network ----------------------------------------------------------------------------------- */
+
+static bool is_fake_ip(const struct sockaddr *sa)
+{
+	return !http_addr_public(sa, false) && http_addr_public(sa, true);
+}
+
+static int connect_within(const struct addrinfo *ai, int ms)
+{
+	int fd = socket(ai->ai_family, ai->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	int soerr = 0;
+	socklen_t n = sizeof(soerr);
+
+	if (fd < 0)
+		return errno;
+	if (connect(fd, ai->ai_addr, ai->ai_addrlen) < 0 && errno != EINPROGRESS)
+		soerr = errno;
+	else if (poll(&p, 1, ms) <= 0)
+		soerr = ETIMEDOUT;
+	else
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &soerr, &n);
+	close(fd);
+	return soerr;
+}
+
+/* Name and TCP. True when a connection could be made. */
+static bool check_host(struct doctor *d, const char *what, const char *url)
+{
+	struct http_url u;
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
+	char host[256], port[16];
+	struct err e = ERR_INIT;
+	int rc;
+
+	if (http_url_parse(view_of(url), &u, &e) < 0 || copy_z(host, sizeof(host), u.host) < 0) {
+		bad(d, true, what, "write it as https://host/path", "%s is no usable address", url);
+		return false;
+	}
+	if (d->cfg->network.proxy[0]) {
+		ok(what, "by way of the proxy: name and connection are its matter");
+		return true;
+	}
+	snprintf(port, sizeof(port), "%d", u.port);
+	if ((rc = getaddrinfo(host, port, &hints, &list)) != 0) {
+		bad(d, true, what, "check the network and /etc/resolv.conf", "the name %s cannot be resolved: %s",
+			host, gai_strerror(rc));
+		return false;
+	}
+	if (is_fake_ip(list->ai_addr) && !d->cfg->network.allow_fake_ip)
+		bad(d, false, what,
+			"if a proxy tool of yours does that: kairo config set network.allow_fake_ip true",
+			"%s resolves to 198.18.0.0/15, a fake address", host);
+	rc = ECONNREFUSED;
+	for (const struct addrinfo *ai = list; ai && rc; ai = ai->ai_next)
+		rc = connect_within(ai, CONNECT_MS);
+	freeaddrinfo(list);
+	if (rc) {
+		bad(d, true, what, "check the network, a firewall, or network.proxy", "no connection to %s:%s: %s",
+			host, port, strerror(rc));
+		return false;
+	}
+	ok(what, "%s resolves and accepts connections on port %s", host, port);
+	return true;
+}
+
+struct answer {
+	struct loop *loop;
+	bool done;
+	enum http_fail fail;
+	int status;
+	char date[64];
+	struct err err;
+};
+
+static void on_answer(void *arg, const struct http_result *r)
+{
+	struct answer *a = arg;
+	const char *date = r->status ? http_header(r->call, "Date") : NULL;
+
+	a->done = true;
+	a->fail = r->fail;
+	a->status = r->status;
+	a->err = *r->err;
+	if (date)
+		copy_z(a->date, sizeof(a->date), view_of(date));
+	loop_stop(a->loop);
+}
+
+static void get(struct doctor *d, struct http *pool, const char *url, const char *bearer,
+	struct answer *a)
+{
+	char auth[ACCOUNT_TOKEN_MAX + 16];
+	const struct http_header h[] = { { "Authorization", auth } };
+	struct http_call *call = NULL;
+	const struct http_req req = {
+		.method = "GET",
+		.url = url,
+		.headers = h,
+		.nheaders = bearer && bearer[0] ? 1 : 0,
+		.timeout_ms = REQUEST_MS,
+		.body_max = 4 << 20,
+		.on_done = on_answer,
+		.arg = a,
+	};
+
+	memset(a, 0, sizeof(*a));
+	a->loop = d->loop;
+	snprintf(auth, sizeof(auth), "Bearer %s", bearer ? bearer : "");
+	if (http_start(&call, pool, &req, &a->err) < 0)
+		a->fail = HTTP_FAIL_URL;
+	else if (loop_run(d->loop, &a->err) < 0)
+		a->fail = HTTP_FAIL_BROKEN;
+	explicit_bzero(auth, sizeof(auth));
+}
+
+static const char *advice(enum http_fail f)
+{
+	switch (f) {
+	case HTTP_FAIL_TLS: return "check the clock, ca-certificates, and whether a proxy breaks TLS open";
+	case HTTP_FAIL_PEER: return "the address is not public; for a local test server set "
+				    "network.allow_loopback";
+	case HTTP_FAIL_TIMEOUT: return "the host does not answer in time; try again, or check the network";
+	default: return "check the network and the address";
+	}
+}
+
+static void check_tls(struct doctor *d, const char *url)
+{
+	struct answer a;
+	struct tm tm = { 0 };
+
+	get(d, d->ilink_http, url, NULL, &a);
+	if (a.fail) {
+		bad(d, true, "tls", advice(a.fail), "%s", a.err.msg);
+		return;
+	}
+	d->reached = true;
+	ok("tls", "the iLink host answers%s", strncmp(url, "https:", 6) ? " (plain http)" : "");
+	if (a.date[0] && strptime(a.date, "%a, %d %b %Y %H:%M:%S GMT", &tm))
+		d->server_time = timegm(&tm);
+}
+
+static void check_clock(struct doctor *d)
+{
+	int64_t now = clock_wall(clock_system()) / 1000;
+	int64_t skew = d->server_time ? now - d->server_time : 0;
+
+	if (!d->server_time)
+		ok("clock", "not compared: no server answered");
+	else if (llabs(skew) > CLOCK_SKEW_S)
+		bad(d, true, "clock", "set the clock (timedatectl set-ntp true)",
+			"%lld s away from the server's time", (long long)skew);
+	else
+		ok("clock", "within %lld s of the server's", (long long)llabs(skew));
+}
+
+struct probe_wait {
+	struct loop *loop;
+	struct err err;
+};
+
+static void on_probe(void *arg, const struct err *result)
+{
+	struct probe_wait *w = arg;
+
+	w->err = *result;
+	loop_stop(w->loop);
+}
+
+static void check_token(struct doctor *d)
+{
+	struct probe_wait w = { .loop = d->loop };
+	struct ilink_probe *p = NULL;
+	const struct ilink_env env = {
+		.loop = d->loop,
+		.poll_http = d->ilink_http,
+		.api_http = d->ilink_http,
+		.loopback = d->cfg->network.allow_loopback,
+		.client_version = d->cfg->ilink.client_version[0] ? d->cfg->ilink.client_version : NULL,
+		.bot_agent = d->cfg->ilink.bot_agent[0] ? d->cfg->ilink.bot_agent : NULL,
+		.route_tag = d->cfg->ilink.route_tag[0] ? d->cfg->ilink.route_tag : NULL,
+	};
+
+	if (ilink_probe_start(&p, &env, d->account, on_probe, &w, &w.err) == 0)
+		loop_run(d->loop, &w.err);
+	ilink_probe_free(&p);
+	if (w.err.code == E_OK)
+		ok("token", "the server accepts it");
+	else if (w.err.code == E_AUTH)
+		bad(d, true, "token", "kairo login --force, then kairo restart", "the login has expired");
+	else
+		bad(d, true, "token", "try again; if it stays, kairo login --force", "%s", w.err.msg);
+}
+
+static void check_account(struct doctor *d)
+{
+	struct err e = ERR_INIT;
+	const char *url;
+
+	if (account_load(&d->account, d->home->dir, &e) < 0) {
+		bad(d, true, "login", "kairo login", "%s",
+			e.code == E_NOTFOUND ? "nobody is logged in" : e.msg);
+		url = ACCOUNT_LOGIN_URL;
+	} else {
+		ok("login", "bot %s, owner %s", account_bot_id(d->account),
+			account_user_id(d->account)[0] ? account_user_id(d->account) : "unknown");
+		url = account_base_url(d->account);
+	}
+	if (check_host(d, "ilink", url))
+		check_tls(d, url);
+	check_clock(d);
+	if (d->account && d->reached)
+		check_token(d);
+}
+
+/* --- The model --------------------------------------------------------------------------------------- */
+
+static void check_model(struct doctor *d)
+{
+	char url[ACCOUNT_URL_MAX + 16];
+	struct answer a;
+	size_t n = strlen(d->cfg->model.base_url);
+
+	if (!n || !d->cfg->model.name[0]) {
+		bad(d, true, "model", "kairo config set model.base_url URL; kairo config set model.name NAME",
+			"no model is set up");
+		return;
+	}
+	if (!check_host(d, "model", d->cfg->model.base_url))
+		return;
+	snprintf(url, sizeof(url), "%s%smodels", d->cfg->model.base_url,
+		d->cfg->model.base_url[n - 1] == '/' ? "" : "/");
+	get(d, d->model_http, url, d->cfg->model.api_key, &a);
+	if (a.fail)
+		bad(d, true, "model", advice(a.fail), "%s", a.err.msg);
+	else if (a.status == 401 || a.status == 403)
+		bad(d, true, "model", "kairo config set model.api_key --stdin",
+			"the provider refuses the key (status %d)", a.status);
+	else if (a.status >= 500)
+		bad(d, true, "model", "the provider has trouble; try again later", "status %d", a.status);
+	else if (a.status / 100 != 2)
+		bad(d, false, "model", "fine when `kairo ask hello` answers",
+			"the host answers, but does not list its models (status %d)", a.status);
+	else
+		ok("model", "%s, the key is accepted", d->cfg->model.name);
+}
+
+/* --- The daemon --------------------------------------------------------------------------------------- */
+
+static int64_t member_int(const struct json *obj, const char *name)
+{
+	int64_t n = 0;
+	struct err e = ERR_INIT;
+
+	json_get_int(obj, name, JSON_OPTIONAL, INT64_MIN, INT64_MAX, &n, &e);
+	return n;
+}
+
+static void check_window(struct doctor *d, const struct json *j)
+{
+	const struct json *sends = json_member(j, "sends");
+	int64_t left = member_int(sends, "window_left_s"), used = member_int(sends, "used");
+
+	if (left <= 0)
+		bad(d, false, "window", "write anything to the bot on the phone",
+			"the reply window is closed: nothing can be sent before the next message");
+	else if (used >= 8)
+		bad(d, false, "window", "write anything to the bot on the phone",
+			"%lld of 10 sends are used up", (long long)used);
+	else
+		ok("window", "open for %lld min, %lld of 10 sends used", (long long)left / 60, (long long)used);
+}
+
+static void check_daemon(struct doctor *d)
+{
+	struct str answer = STR_INIT(1 << 20);
+	const struct client_call call = { .method = "GET", .path = "/v1/status", .answer = &answer };
+	struct json *j = NULL;
+	struct view state = VIEW_NONE, why = VIEW_NONE;
+	struct err e = ERR_INIT;
+
+	if (client_request(d->home, &call, &e) < 0 ||
+		json_read(&j, str_view(&answer), &json_limits_config, &e) < 0) {
+		bad(d, false, "daemon", "kairo start", "%s", e.msg);
+		goto out;
+	}
+	const struct json *link = json_member(j, "link");
+	json_get_str(link, "state", JSON_OPTIONAL, 0, 64, &state, &e);
+	json_get_str(link, "why", JSON_OPTIONAL, 0, 512, &why, &e);
+	if (view_eqs(state, "up") || view_eqs(state, "starting"))
+		ok("daemon", "running, link %.*s", VIEW_FMT(state));
+	else
+		bad(d, true, "daemon", "kairo logs shows more", "link %.*s: %.*s", VIEW_FMT(state),
+			VIEW_FMT(why));
+	check_window(d, j);
+out:
+	json_free(&j);
+	str_release(&answer);
+}
+
+static int open_network(struct doctor *d, struct err *e)
+{
+	struct http_rules r;
+
+	if (loop_open(&d->loop, NULL, e) < 0)
+		return -1;
+	rules_for_ilink(&r, d->cfg);
+	if (http_open(&d->ilink_http, d->loop, &r, NULL, e) < 0)
+		return -1;
+	rules_for_model(&r, d->cfg);
+	return http_open(&d->model_http, d->loop, &r, NULL, e);
+}
+
+int cmd_doctor(const struct home *h, int argc, char **argv)
+{
+	struct doctor d = { .home = h };
+	struct err e = ERR_INIT;
+	int rc = EXIT_FAILED;
+
+	(void)argv;
+	if (argc > 1)
+		return say_usage("doctor", NULL);
+	check_home(&d);
+	check_disk(&d);
+	if (check_config(&d)) {
+		if (open_network(&d, &e) < 0) {
+			rc = say_err(&e);
+			goto out;
+		}
+		check_workspace(&d);
+		check_sandbox(&d);
+		check_account(&d);
+		check_model(&d);
+		check_daemon(&d);
+	}
+	printf("\n%d failed, %d to look at\n", d.failed, d.warned);
+	rc = d.failed ? EXIT_FAILED : EXIT_DONE;
+out:
+	http_close(&d.ilink_http);
+	http_close(&d.model_http);
+	loop_close(&d.loop);
+	account_free(&d.account);
+	config_free(&d.cfg);
+	return rc;
+}

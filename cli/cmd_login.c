@@ -1,0 +1,278 @@
+/* login, logout */
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel/ilink/ilink.h"
+#include "cli/app.h"
+#include "cli/qr.h"
+#include "cli/workspace.h"
+
+enum { QR_TEXT_MAX = 128 << 10 };
+
+struct session {
+	const struct home *home;
+	struct loop *loop;
+	struct login *login;
+	struct timer *tick;
+	struct watch *keys;
+	struct config *cfg;
+	char workspace[PATH_SIZE];
+	int64_t dead_at;       /* monotonic: when the code shown will be too old */
+	bool waiting;          /* a countdown is on the screen */
+	bool tty;
+	int code;              /* of the command */
+};
+
+static void end(struct session *s, int code)
+{
+	s->code = code;
+	timer_disarm(s->tick);
+	if (s->waiting && s->tty)
+		putchar('\n');
+	s->waiting = false;
+	loop_stop(s->loop);
+}
+
+static void on_tick(void *arg)
+{
+	struct session *s = arg;
+	int64_t left = (s->dead_at - loop_now(s->loop)) / 1000;
+
+	if (s->waiting && s->tty) {
+		printf("\rthe code lives for about %lld more seconds \b", (long long)(left > 0 ? left : 0));
+		fflush(stdout);
+	}
+	timer_arm(s->tick, 1000);
+}
+
+static void say(struct session *s, const char *text)
+{
+	if (s->waiting && s->tty)
+		putchar('\n');
+	s->waiting = false;
+	puts(text);
+	fflush(stdout);
+}
+
+static void show_qr(struct session *s, const struct login_report *r)
+{
+	struct str drawing = STR_INIT(QR_TEXT_MAX), link = STR_INIT(8192);
+	struct err e = ERR_INIT;
+
+	str_add(&link, r->text);
+	say(s, "Scan this code with WeChat (me > settings > plugins, or the camera):");
+	if (qr_draw(str_cstr(&link), qr_style_for_stdout(), &drawing, &e) < 0)
+		say_err(&e);
+	else
+		fputs(str_cstr(&drawing), stdout);
+	printf("or open this link on the phone:\n");
+	print_safe(stdout, r->text);
+	putchar('\n');
+	fflush(stdout);
+	s->dead_at = loop_now(s->loop) + r->left_ms;
+	s->waiting = true;
+	timer_arm(s->tick, 0);
+	str_release(&drawing);
+	str_release(&link);
+}
+
+static void on_key(void *arg, int fd, int what)
+{
+	struct session *s = arg;
+	char buf[64];
+	ssize_t n = read(fd, buf, sizeof(buf));
+	struct err e = ERR_INIT;
+
+	(void)what;
+	if (n <= 0) {
+		watch_free(&s->keys);
+		return;
+	}
+	struct view line = view_trim((struct view){ buf, (size_t)n });
+	if (line.n && login_number(s->login, line, &e) < 0) {
+		say_err(&e);
+		fputs("number: ", stdout);
+		fflush(stdout);
+		return;
+	}
+	watch_free(&s->keys);
+}
+
+static void ask_number(struct session *s, const char *text)
+{
+	struct err e = ERR_INIT;
+
+	say(s, text);
+	fputs("number: ", stdout);
+	fflush(stdout);
+	if (!s->keys && watch_new(&s->keys, s->loop, STDIN_FILENO, WATCH_READ, on_key, s, &e) < 0)
+		say_err(&e);
+}
+
+static int store(struct session *s, const struct account_login *l)
+{
+	struct account_login full = *l;
+	struct err e = ERR_INIT;
+
+	full.workspace = s->workspace;
+	if (account_store_login(s->home->dir, &full, clock_system(), &e) < 0)
+		return say_err(&e);
+	fputs("connected. The agent works in ", stdout);
+	print_safe(stdout, view_of(s->workspace));
+	putchar('\n');
+	if (!full.user_id[0])
+		puts("The server named no owner, so nobody is served yet: kairo config set "
+		     "allowed_users '[\"USER ID\"]'");
+	if (!s->cfg->model.base_url[0] || !s->cfg->model.name[0])
+		puts("Next: kairo config set model.base_url URL; kairo config set model.name NAME;\n"
+		     "      kairo config set model.api_key --stdin");
+	puts("Then: kairo start (or kairo restart, when it runs already)");
+	return EXIT_DONE;
+}
+
+static void on_report(void *arg, const struct login_report *r)
+{
+	struct session *s = arg;
+
+	switch (r->event) {
+	case LOGIN_SHOW_QR: show_qr(s, r); break;
+	case LOGIN_SCANNED: say(s, "scanned; now confirm on the phone"); break;
+	case LOGIN_NEED_NUMBER: ask_number(s, "The phone shows a number. Type it here."); break;
+	case LOGIN_WRONG_NUMBER: ask_number(s, "That was not the number on the phone."); break;
+	case LOGIN_BLOCKED: say(s, "too many wrong numbers; a new code follows"); break;
+	case LOGIN_QR_EXPIRED: say(s, "the code is too old; a new one follows"); break;
+	case LOGIN_REDIRECTED: say(s, "the account lives in another data centre; going there"); break;
+	case LOGIN_TROUBLE:
+		if (s->waiting && s->tty)
+			putchar('\n');
+		fputs("trouble, trying again: ", stdout);
+		print_safe(stdout, r->text);
+		putchar('\n');
+		break;
+	case LOGIN_DONE: end(s, store(s, &r->result)); break;
+	case LOGIN_ALREADY:
+		say(s, "this machine is already connected; kairo login --force makes a new connection");
+		end(s, EXIT_DONE);
+		break;
+	case LOGIN_FAILED:
+		say(s, "");
+		end(s, say_err(r->err));
+		break;
+	}
+}
+
+static void on_interrupt(void *arg, int signo)
+{
+	struct session *s = arg;
+
+	(void)signo;
+	say(s, "\ninterrupted; nothing was changed");
+	end(s, EXIT_FAILED);
+}
+
+static int by_qr(struct session *s, const char *base_url, bool force, struct err *e)
+{
+	struct account *old = NULL;
+	struct http_rules rules;
+	struct http *http = NULL;
+	struct sigwatch *intr = NULL, *term = NULL;
+	const char *tokens[10];
+	struct err none = ERR_INIT;
+	int rc = -1;
+
+	if (account_load(&old, s->home->dir, &none) < 0)
+		old = NULL;
+	rules_for_ilink(&rules, s->cfg);
+	if (loop_open(&s->loop, NULL, e) < 0 || http_open(&http, s->loop, &rules, NULL, e) < 0 ||
+		timer_new(&s->tick, s->loop, on_tick, s, e) < 0 ||
+		sigwatch_new(&intr, s->loop, SIGINT, on_interrupt, s, e) < 0 ||
+		sigwatch_new(&term, s->loop, SIGTERM, on_interrupt, s, e) < 0)
+		goto out;
+	const struct ilink_env env = {
+		.loop = s->loop,
+		.poll_http = http,
+		.api_http = http,
+		.loopback = s->cfg->network.allow_loopback,
+		.client_version = s->cfg->ilink.client_version[0] ? s->cfg->ilink.client_version : NULL,
+		.bot_agent = s->cfg->ilink.bot_agent[0] ? s->cfg->ilink.bot_agent : NULL,
+		.route_tag = s->cfg->ilink.route_tag[0] ? s->cfg->ilink.route_tag : NULL,
+	};
+	const struct login_opts o = {
+		.base_url = base_url,
+		.tokens = tokens,
+		.ntokens = old ? account_known_tokens(old, tokens) : 0,
+		.force = force,
+	};
+	rc = login_start(&s->login, &env, &o, on_report, s, e);
+	if (rc == 0)
+		rc = loop_run(s->loop, e);
+out:
+	login_free(&s->login);
+	watch_free(&s->keys);
+	timer_free(&s->tick);
+	sigwatch_free(&intr);
+	sigwatch_free(&term);
+	http_close(&http);
+	loop_close(&s->loop);
+	account_free(&old);
+	return rc;
+}
+
+static int by_import(struct session *s, const char *dir, struct err *e)
+{
+	struct account_import imp = { 0 };
+
+	if (account_import_find(&imp, dir, s->cfg->network.allow_loopback, e) < 0)
+		return -1;
+	printf("taking over the login of %s\n", imp.source);
+	s->code = store(s, &imp.login);
+	account_import_release(&imp);
+	puts("Stop the other program for good: two pollers on one token steal each other's messages.");
+	return 0;
+}
+
+int cmd_login(const struct home *h, int argc, char **argv)
+{
+	static const struct option longs[] = { { "force", no_argument, NULL, 'f' },
+		{ "base-url", required_argument, NULL, 'b' }, { "import", required_argument, NULL, 'i' },
+		{ NULL, 0, NULL, 0 } };
+	struct session s = { .home = h, .tty = isatty(STDOUT_FILENO), .code = EXIT_FAILED };
+	const char *base_url = NULL, *import = NULL;
+	bool force = false;
+	struct err e = ERR_INIT;
+	int opt, rc = -1;
+
+	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (opt == 'f')
+			force = true;
+		else if (opt == 'b')
+			base_url = optarg;
+		else if (opt == 'i')
+			import = optarg;
+		else
+			return say_usage("login", NULL);
+	}
+	if (optind != argc || (import && (force || base_url)))
+		return say_usage("login", NULL);
+	if (config_load(&s.cfg, h->dir, &e) == 0 &&
+		workspace_find(s.workspace, s.cfg->workspace, h->root, true, &e) == 0)
+		rc = import ? by_import(&s, import, &e) : by_qr(&s, base_url, force, &e);
+	config_free(&s.cfg);
+	return rc < 0 ? say_err(&e) : s.code;
+}
+
+int cmd_logout(const struct home *h, int argc, char **argv)
+{
+	struct err e = ERR_INIT;
+
+	(void)argv;
+	if (argc > 1)
+		return say_usage("logout", NULL);
+	if (account_logout(h->dir, &e) < 0)
+		return say_err(&e);
+	puts("the credentials of this account are gone from this machine; a running daemon ends by itself");
+	return EXIT_DONE;
+}

@@ -1,0 +1,166 @@
+/* status */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "account/account.h"
+#include "base/json.h"
+#include "channel/daemon.h"
+#include "cli/app.h"
+#include "cli/client.h"
+
+static void print_age(const char *label, int64_t wall_ms)
+{
+	int64_t age = (clock_wall(clock_system()) - wall_ms) / 1000;
+	char when[64];
+	struct tm tm;
+	time_t t = (time_t)(wall_ms / 1000);
+
+	if (!wall_ms || !localtime_r(&t, &tm) || !strftime(when, sizeof(when), "%F %T", &tm)) {
+		printf("%snone yet\n", label);
+		return;
+	}
+	printf("%s%s (%" PRId64 " s ago)\n", label, when, age);
+}
+
+static const char *text_of(const struct json *obj, const char *name, char *buf, size_t size)
+{
+	struct view v = VIEW_NONE;
+	struct err e = ERR_INIT;
+
+	buf[0] = '\0';
+	json_get_str(obj, name, JSON_OPTIONAL, 0, size - 1, &v, &e);
+	copy_z(buf, size, v);
+	return buf;
+}
+
+static int64_t num_of(const struct json *obj, const char *name)
+{
+	int64_t n = 0;
+	struct err e = ERR_INIT;
+
+	json_get_int(obj, name, JSON_OPTIONAL, INT64_MIN, INT64_MAX, &n, &e);
+	return n;
+}
+
+static void line(const char *label, const char *value)
+{
+	printf("%-13s", label);
+	print_safe(stdout, view_of(value));
+	putchar('\n');
+}
+
+static void print_link(const struct json *j)
+{
+	const struct json *link = json_member(j, "link");
+	char buf[512], why[512];
+
+	line("link", text_of(link, "state", buf, sizeof(buf)));
+	if (text_of(link, "why", why, sizeof(why))[0])
+		line("", why);
+	if (!strcmp(buf, "login expired"))
+		line("", "log in again: kairo login --force, then kairo restart");
+	print_age("last poll    ", num_of(link, "last_good_poll"));
+}
+
+static void print_work(const struct json *j)
+{
+	const struct json *queue = json_member(j, "queue"), *turn = json_member(j, "turn"),
+			  *sends = json_member(j, "sends");
+	char buf[512];
+	bool paused = false;
+	struct err e = ERR_INIT;
+
+	json_get_bool(j, "paused", JSON_OPTIONAL, &paused, &e);
+	printf("queue        %" PRId64 " of %" PRId64 " waiting%s\n", num_of(queue, "waiting"),
+		num_of(queue, "limit"), paused ? ", paused (/resume on the phone ends the pause)" : "");
+	if (turn && json_type(turn) == JSON_OBJECT)
+		printf("turn         running for %" PRId64 " s\n", num_of(turn, "age_s"));
+	else
+		printf("turn         none\n");
+	printf("sends        %" PRId64 " of %" PRId64 " since the owner's last message\n",
+		num_of(sends, "used"), num_of(sends, "limit"));
+	printf("parts        %" PRId64 " parked, %" PRId64 " refused, %" PRId64 " unknown, %" PRId64
+	       " unconfirmed\n",
+		num_of(j, "parked"), num_of(j, "refused"), num_of(j, "unknown"), num_of(j, "unconfirmed"));
+	if (text_of(j, "intake_error", buf, sizeof(buf))[0])
+		line("intake", buf);
+}
+
+static void print_status(const struct json *j)
+{
+	const struct json *acc = json_member(j, "account");
+	char buf[512];
+
+	printf("kairo        %s, pid %" PRId64 ", up %" PRId64 " s\n",
+		text_of(j, "state", buf, sizeof(buf)), num_of(j, "pid"), num_of(j, "uptime_s"));
+	line("bot", text_of(acc, "bot_id", buf, sizeof(buf)));
+	line("owner", text_of(acc, "user_id", buf, sizeof(buf)));
+	print_link(j);
+	print_work(j);
+	line("engine", text_of(j, "engine", buf, sizeof(buf)));
+	line("workspace", text_of(j, "workspace", buf, sizeof(buf)));
+	line("sandbox", text_of(j, "sandbox", buf, sizeof(buf)));
+	json_each (w, json_member(j, "warnings")) {
+		struct view v;
+
+		if (json_str(w, &v) == 0 && copy_z(buf, sizeof(buf), v) == 0)
+			line("warning", buf);
+	}
+}
+
+/* No daemon: what the files say. */
+static int status_stopped(const struct home *h, bool json)
+{
+	struct account *acc = NULL;
+	struct config *cfg = NULL;
+	struct err e = ERR_INIT, ce = ERR_INIT;
+	int code = EXIT_NOT_RUNNING;
+	bool login = account_load(&acc, h->dir, &e) == 0;
+
+	if (!login && e.code == E_NOTFOUND)
+		code = EXIT_LOGIN_NEEDED;
+	if (json) {
+		printf("{\"schema\":1,\"state\":\"stopped\",\"account\":{\"login\":\"%s\"}}\n",
+			login ? "ok" : "none");
+	} else {
+		line("kairo", "not running; start it with: kairo start");
+		if (login)
+			line("bot", account_bot_id(acc));
+		else if (e.code == E_NOTFOUND)
+			line("login", "nobody is logged in: kairo login");
+		else
+			line("login", e.msg);
+		if (config_load(&cfg, h->dir, &ce) < 0)
+			line("config", ce.msg);
+	}
+	config_free(&cfg);
+	account_free(&acc);
+	return code;
+}
+
+int cmd_status(const struct home *h, int argc, char **argv)
+{
+	bool json = argc == 2 && !strcmp(argv[1], "--json");
+	struct str answer = STR_INIT(1 << 20);
+	const struct client_call call = { .method = "GET", .path = "/v1/status", .answer = &answer };
+	struct json *j = NULL;
+	struct err e = ERR_INIT;
+	int rc = EXIT_DONE;
+
+	if (argc > 2 || (argc == 2 && !json))
+		return say_usage("status", NULL);
+	if (client_request(h, &call, &e) < 0) {
+		rc = e.code == E_NOTFOUND ? status_stopped(h, json) : say_err(&e);
+	} else if (json) {
+		printf("%s\n", str_cstr(&answer));
+	} else if (json_read(&j, str_view(&answer), &json_limits_config, &e) < 0) {
+		rc = say_err(&e);
+	} else {
+		print_status(j);
+	}
+	json_free(&j);
+	str_release(&answer);
+	return rc;
+}

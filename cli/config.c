@@ -1,0 +1,648 @@
+#include "cli/config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/toml.h"
+#include "channel/channel.h"
+#include "formatter/formatter.h"
+
+enum { LOCK_WAIT_MS = 5000, KEY_FILE_MAX = 4096, USERS_MAX = 100, READ_MAX = 32 };
+
+static const char *const engines[] = { "react", NULL };
+static const char *const languages[] = { "auto", "zh", "en", NULL };
+static const char *const modes[] = { "native", "plain", NULL };
+static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
+static const char *const sandboxes[] = { "best", "required", NULL };
+
+/* A key and where its value goes. */
+struct row {
+	struct config_key key;
+	size_t offset;
+	const char *env;            /* an override from the environment, or NULL */
+};
+
+#define AT(field)               offsetof(struct config, field)
+#define STRING(n, f, dflt, h)   { { n, CONFIG_STRING, dflt, 0, 0, NULL, false, h }, AT(f), NULL }
+#define PATH(n, f, dflt, h)     { { n, CONFIG_PATH, dflt, 0, 0, NULL, false, h }, AT(f), NULL }
+#define LIST(n, f, max, l, h)   { { n, CONFIG_LIST, NULL, 0, max, NULL, l, h }, AT(f), NULL }
+#define BOOL(n, f, h)           { { n, CONFIG_BOOL, "false", 0, 0, NULL, false, h }, AT(f), NULL }
+#define INT(n, f, d, lo, hi, l, h) { { n, CONFIG_INT, d, lo, hi, NULL, l, h }, AT(f), NULL }
+#define ENUM(n, f, d, v, l, h)  { { n, CONFIG_ENUM, d, 0, 0, v, l, h }, AT(f), NULL }
+
+static const struct row rows[] = {
+	PATH("workspace", workspace, "~/kairo", "the folder the agent works in"),
+	ENUM("engine", engine, "react", engines, false, "which agent answers"),
+	ENUM("language", language, "auto", languages, true,
+		"language of kairo's own messages; auto follows the user's writing"),
+	INT("text_limit", text_limit, "1800", 1, CHUNK_LIMIT_MAX, true,
+		"longest reply part, in characters"),
+	ENUM("render_mode", render_mode, "native", modes, true,
+		"native: Markdown that WeChat renders; plain: no markers"),
+	INT("queue_limit", queue_limit, "100", 1, 1000, true, "messages that may wait"),
+	LIST("allowed_users", allowed_users, USERS_MAX, true,
+		"user ids that are served besides the owner"),
+	ENUM("log_level", log_level, "info", levels, true, "how much is logged"),
+	INT("turn_minutes", turn_minutes, "60", 1, 1440, false, "longest time one task may take"),
+	{ { "model.base_url", CONFIG_STRING, NULL, 0, 0, NULL, false,
+		  "address of an OpenAI-compatible API, as https://api.moonshot.cn/v1" },
+		AT(model.base_url), "KAIRO_MODEL_BASE_URL" },
+	{ { "model.name", CONFIG_STRING, NULL, 0, 0, NULL, false, "the model's name at that provider" },
+		AT(model.name), "KAIRO_MODEL_NAME" },
+	PATH("model.api_key_file", model.api_key_file, NULL,
+		"file with the provider's key; kairo config set model.api_key --stdin makes one"),
+	INT("model.context_tokens", model.context_tokens, "128000", 1000, 100000000, false,
+		"size of the model's window, in tokens"),
+	INT("model.token_budget", model.token_budget, "1000000", 1000, 1000000000, false,
+		"tokens one task may use"),
+	INT("model.max_iterations", model.max_iterations, "50", 1, 1000, false,
+		"model calls one task may make"),
+	INT("model.idle_seconds", model.idle_seconds, "120", 5, 3600, false,
+		"how long the model may stay silent"),
+	STRING("model.system_prompt", model.system_prompt, NULL, "words added to the system prompt"),
+	BOOL("network.allow_loopback", network.allow_loopback,
+		"accept plain http and 127.0.0.1 as the WeChat server; for development only"),
+	BOOL("network.allow_fake_ip", network.allow_fake_ip,
+		"count 198.18.0.0/15 as public, for proxies with fake-IP DNS"),
+	STRING("network.proxy", network.proxy, NULL, "proxy for all requests, as http://host:port"),
+	PATH("network.ca_file", network.ca_file, NULL, "certificates to trust instead of the system's"),
+	ENUM("sandbox.mode", sandbox.mode, "best", sandboxes, false,
+		"required: tools refuse where files cannot be confined; best: run with what there is"),
+	LIST("sandbox.read", sandbox.read, READ_MAX, false, "further folders tools may read"),
+	STRING("ilink.client_version", ilink.client_version, NULL,
+		"client version declared to the WeChat server"),
+	STRING("ilink.bot_agent", ilink.bot_agent, NULL, "bot_agent declared to the WeChat server"),
+	STRING("ilink.route_tag", ilink.route_tag, NULL, "value of the SKRouteTag header"),
+};
+
+enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static const struct row *find_row(const char *name)
+{
+	for (size_t i = 0; i < NROWS; i++)
+		if (!strcmp(rows[i].key.name, name))
+			return &rows[i];
+	return NULL;
+}
+
+static void *field(const struct config *c, const struct row *r)
+{
+	return (char *)(uintptr_t)c + r->offset;
+}
+
+static char *get_string(const struct config *c, const struct row *r)
+{
+	char *s;
+
+	memcpy(&s, field(c, r), sizeof(s));
+	return s;
+}
+
+static char **get_list(const struct config *c, const struct row *r)
+{
+	char **list;
+
+	memcpy(&list, field(c, r), sizeof(list));
+	return list;
+}
+
+/* --- Filling ---------------------------------------------------------------------------------- */
+
+static void free_list(char **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		free(list[i]);
+	free(list);
+}
+
+static void free_field(struct config *c, const struct row *r)
+{
+	if (r->key.type == CONFIG_LIST)
+		free_list(get_list(c, r));
+	else if (r->key.type != CONFIG_INT && r->key.type != CONFIG_BOOL)
+		free(get_string(c, r));
+}
+
+/* "~/x" is below the user's home; anything else must be absolute. */
+static char *expand(const char *path)
+{
+	const char *home = getenv("HOME");
+	char *out = NULL;
+
+	if (path[0] == '~' && (path[1] == '/' || !path[1]) && home)
+		return asprintf(&out, "%s%s", home, path + 1) < 0 ? NULL : out;
+	return strdup(path);
+}
+
+static int put_string(struct config *c, const struct row *r, const char *s, struct err *e)
+{
+	char *copy = r->key.type == CONFIG_PATH ? expand(s) : strdup(s);
+
+	if (!copy)
+		return err_set(e, E_NOMEM, "out of memory");
+	free_field(c, r);
+	memcpy(field(c, r), &copy, sizeof(copy));
+	return 0;
+}
+
+static int put_list(struct config *c, const struct row *r, const char *const *items, size_t n,
+	struct err *e)
+{
+	char **list = calloc(n + 1, sizeof(*list));
+
+	for (size_t i = 0; list && i < n; i++)
+		if (!(list[i] = expand(items[i]))) {
+			free_list(list);
+			list = NULL;
+		}
+	if (!list)
+		return err_set(e, E_NOMEM, "out of memory");
+	free_field(c, r);
+	memcpy(field(c, r), &list, sizeof(list));
+	return 0;
+}
+
+static void put_int(struct config *c, const struct row *r, int64_t v)
+{
+	memcpy(field(c, r), &v, sizeof(v));
+}
+
+static void put_bool(struct config *c, const struct row *r, bool v)
+{
+	memcpy(field(c, r), &v, sizeof(v));
+}
+
+static int wrong(const struct row *r, struct err *e)
+{
+	const struct config_key *k = &r->key;
+	char values[120] = "";
+
+	switch (k->type) {
+	case CONFIG_INT:
+		return err_set(e, E_FORMAT, "%s: expected a whole number from %lld to %lld", k->name,
+			(long long)k->min, (long long)k->max);
+	case CONFIG_BOOL: return err_set(e, E_FORMAT, "%s: expected true or false", k->name);
+	case CONFIG_LIST:
+		return err_set(e, E_FORMAT, "%s: expected a list of at most %lld strings, as [\"one\"]",
+			k->name, (long long)k->max);
+	case CONFIG_PATH:
+		return err_set(e, E_FORMAT, "%s: expected an absolute path, or one that begins with ~/",
+			k->name);
+	case CONFIG_ENUM:
+		for (size_t i = 0, n = 0; k->values[i] && n < sizeof(values); i++)
+			n += (size_t)snprintf(values + n, sizeof(values) - n, "%s\"%s\"", i ? " or " : "",
+				k->values[i]);
+		return err_set(e, E_FORMAT, "%s: expected %s", k->name, values);
+	default: return err_set(e, E_FORMAT, "%s: expected a string", k->name);
+	}
+}
+
+static bool is_path(const char *s)
+{
+	return !s[0] || s[0] == '/' || (s[0] == '~' && (s[1] == '/' || !s[1]));
+}
+
+static bool is_one_of(const char *const *values, const char *s)
+{
+	for (size_t i = 0; values[i]; i++)
+		if (!strcmp(values[i], s))
+			return true;
+	return false;
+}
+
+/* Does the value fit the key? Strings hold no control characters: they end up in headers, paths and
+ * prompts. */
+static bool fits(const struct row *r, const struct toml_value *v)
+{
+	const struct config_key *k = &r->key;
+
+	switch (k->type) {
+	case CONFIG_INT: return v->type == TOML_INT && v->i >= k->min && v->i <= k->max;
+	case CONFIG_BOOL: return v->type == TOML_BOOL;
+	case CONFIG_LIST: return v->type == TOML_ARRAY && v->nitems <= (size_t)k->max;
+	case CONFIG_PATH:
+		return v->type == TOML_STRING && is_path(v->s) && strlen(v->s) < PATH_SIZE - 256;
+	case CONFIG_ENUM: return v->type == TOML_STRING && is_one_of(k->values, v->s);
+	default: return v->type == TOML_STRING;
+	}
+}
+
+static int put_value(struct config *c, const struct row *r, const struct toml_value *v, struct err *e)
+{
+	if (!fits(r, v))
+		return wrong(r, e);
+	switch (r->key.type) {
+	case CONFIG_INT: put_int(c, r, v->i); return 0;
+	case CONFIG_BOOL: put_bool(c, r, v->b); return 0;
+	case CONFIG_LIST: return put_list(c, r, v->items, v->nitems, e);
+	default: return put_string(c, r, v->s, e);
+	}
+}
+
+static int put_default(struct config *c, const struct row *r, struct err *e)
+{
+	long long n;
+
+	switch (r->key.type) {
+	case CONFIG_INT:
+		if (parse_i64(view_of(r->key.fallback), &n) < 0)
+			return err_set(e, E_FORMAT, "%s has a bad default", r->key.name);
+		put_int(c, r, n);
+		return 0;
+	case CONFIG_BOOL: put_bool(c, r, !strcmp(r->key.fallback, "true")); return 0;
+	case CONFIG_LIST: return put_list(c, r, NULL, 0, e);
+	default: return put_string(c, r, r->key.fallback ? r->key.fallback : "", e);
+	}
+}
+
+/* --- What one table cannot say ------------------------------------------------------------------ */
+
+static bool is_header_safe(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return false;
+	return true;
+}
+
+static int check_url(const char *name, const char *url, struct err *e)
+{
+	if (!url[0])
+		return 0;
+	if (strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)
+		return err_set(e, E_FORMAT, "%s: expected an address that begins with https:// or http://",
+			name);
+	for (const char *p = url; *p; p++)
+		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f)
+			return err_set(e, E_FORMAT, "%s: holds a character no address has", name);
+	const char *host = strstr(url, "://") + 3;
+	const char *at = strchr(host, '@'), *slash = strchr(host, '/');
+	if (at && (!slash || at < slash) && strcmp(name, "network.proxy") != 0)
+		return err_set(e, E_FORMAT, "%s: the key does not belong in the address", name);
+	if (strlen(url) > 480)
+		return err_set(e, E_FORMAT, "%s: longer than 480 characters", name);
+	return 0;
+}
+
+static int check_whole(const struct config *c, struct err *e)
+{
+	const char *const words[] = { "ilink.client_version", c->ilink.client_version, "ilink.bot_agent",
+		c->ilink.bot_agent, "ilink.route_tag", c->ilink.route_tag, "model.name", c->model.name };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i += 2)
+		if (!is_header_safe(words[i + 1]) || strlen(words[i + 1]) > 256)
+			return err_set(e, E_FORMAT, "%s: expected at most 256 characters, no control characters",
+				words[i]);
+	for (size_t i = 0; c->allowed_users[i]; i++)
+		if (!c->allowed_users[i][0] || strlen(c->allowed_users[i]) > 128)
+			return err_set(e, E_FORMAT, "allowed_users: a user id has 1 to 128 characters");
+	for (size_t i = 0; c->sandbox.read[i]; i++)
+		if (c->sandbox.read[i][0] != '/')
+			return err_set(e, E_FORMAT, "sandbox.read: expected absolute paths");
+	if (check_url("model.base_url", c->model.base_url, e) < 0)
+		return -1;
+	return check_url("network.proxy", c->network.proxy, e);
+}
+
+/* --- Loading ------------------------------------------------------------------------------------- */
+
+static size_t distance(const char *a, const char *b)
+{
+	enum { MAX = 48 };
+	size_t row[MAX + 1], na = strnlen(a, MAX), nb = strnlen(b, MAX);
+
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		size_t diag = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			size_t best = diag + (a[i - 1] != b[j - 1]);
+
+			diag = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[nb];
+}
+
+const char *config_nearest(const char *name)
+{
+	const char *best = rows[0].key.name;
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < NROWS; i++) {
+		const char *whole = rows[i].key.name, *dot = strrchr(whole, '.');
+		size_t d = distance(name, whole);
+		/* "base_url" means model.base_url. */
+		size_t tail = dot && !strchr(name, '.') ? distance(name, dot + 1) + 1 : SIZE_MAX;
+
+		if (tail < d)
+			d = tail;
+		if (d < least) {
+			least = d;
+			best = whole;
+		}
+	}
+	return best;
+}
+
+static int located(const struct toml_value *v, bool key, struct err *e)
+{
+	return err_wrap(e, CONFIG_FILE ":%d:%d", key ? v->key_line : v->line, key ? v->key_col : v->col);
+}
+
+static int apply(struct config *c, const struct toml *t, struct err *e)
+{
+	for (size_t i = 0; i < toml_count(t); i++) {
+		const char *name = toml_key(t, i);
+		const struct row *r = find_row(name);
+		const struct toml_value *v = toml_at(t, i);
+
+		if (!r) {
+			err_set(e, E_FORMAT, "no setting \"%s\", did you mean %s?", name, config_nearest(name));
+			return located(v, true, e);
+		}
+		if (put_value(c, r, v, e) < 0)
+			return located(v, false, e);
+	}
+	return 0;
+}
+
+static int apply_env(struct config *c, struct err *e)
+{
+	for (size_t i = 0; i < NROWS; i++) {
+		const char *v = rows[i].env ? getenv(rows[i].env) : NULL;
+
+		if (v && v[0] && put_string(c, &rows[i], v, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int from_text(struct config **out, struct view text, bool env, struct err *e)
+{
+	struct config *c = calloc(1, sizeof(*c));
+	struct toml *t = NULL;
+	int rc = -1;
+
+	*out = NULL;
+	if (!c)
+		return err_set(e, E_NOMEM, "out of memory");
+	for (size_t i = 0; i < NROWS; i++)
+		if (put_default(c, &rows[i], e) < 0)
+			goto out;
+	if (!(c->model.api_key = strdup(""))) {
+		err_set(e, E_NOMEM, "out of memory");
+		goto out;
+	}
+	if (toml_read(&t, text, e) < 0) {
+		err_wrap(e, CONFIG_FILE);
+		goto out;
+	}
+	if (apply(c, t, e) < 0 || (env && apply_env(c, e) < 0))
+		goto out;
+	if (check_whole(c, e) < 0) {
+		err_wrap(e, CONFIG_FILE);
+		goto out;
+	}
+	*out = c;
+	c = NULL;
+	rc = 0;
+out:
+	toml_free(&t);
+	config_free(&c);
+	return rc;
+}
+
+static int read_file(const char *home, char path[PATH_SIZE], struct str *text, struct err *e)
+{
+	if (path_join(path, home, CONFIG_FILE, e) < 0)
+		return -1;
+	if (file_read(path, TOML_FILE_MAX, text, e) == 0)
+		return 0;
+	if (e->code != E_NOTFOUND)
+		return -1;
+	err_clear(e);
+	return 0;
+}
+
+int config_load(struct config **out, const char *home, struct err *e)
+{
+	char path[PATH_SIZE];
+	struct str text = STR_INIT(TOML_FILE_MAX);
+	struct err here = ERR_INIT;
+	int rc = -1;
+
+	*out = NULL;
+	if (read_file(home, path, &text, &here) == 0)
+		rc = from_text(out, str_view(&text), true, &here);
+	if (rc < 0 && e)
+		*e = here;
+	str_release(&text);
+	return rc;
+}
+
+void config_free(struct config **cp)
+{
+	struct config *c = *cp;
+
+	if (!c)
+		return;
+	for (size_t i = 0; i < NROWS; i++)
+		free_field(c, &rows[i]);
+	if (c->model.api_key) {
+		explicit_bzero(c->model.api_key, strlen(c->model.api_key));
+		free(c->model.api_key);
+	}
+	free(c);
+	*cp = NULL;
+}
+
+static int take_key(struct config *c, struct view key, struct err *e)
+{
+	key = view_trim(key);
+	for (size_t i = 0; i < key.n; i++)
+		if (key.p[i] <= ' ' || key.p[i] >= 0x7f)
+			return err_set(e, E_FORMAT, "the model's key holds a space or a control character");
+	char *copy = strndup(key.n ? key.p : "", key.n);
+	if (!copy)
+		return err_set(e, E_NOMEM, "out of memory");
+	free(c->model.api_key);
+	c->model.api_key = copy;
+	return 0;
+}
+
+int config_load_key(struct config *c, struct err *e)
+{
+	const char *env = getenv("KAIRO_MODEL_API_KEY");
+	struct str text = STR_INIT(KEY_FILE_MAX);
+	int rc;
+
+	if (env && env[0])
+		return take_key(c, view_of(env), e);
+	if (!c->model.api_key_file[0])
+		return 0;
+	rc = file_read_private(c->model.api_key_file, KEY_FILE_MAX, &text, e);
+	if (rc == 0)
+		rc = take_key(c, str_view(&text), e);
+	else
+		err_wrap(e, "model.api_key_file");
+	str_wipe(&text);
+	return rc;
+}
+
+/* --- The table for others ------------------------------------------------------------------------- */
+
+const struct config_key *config_find(const char *name)
+{
+	const struct row *r = find_row(name);
+
+	return r ? &r->key : NULL;
+}
+
+const struct config_key *config_at(size_t i)
+{
+	return i < NROWS ? &rows[i].key : NULL;
+}
+
+int config_get(const struct config *c, const char *name, struct str *out, struct err *e)
+{
+	const struct row *r = find_row(name);
+	int64_t n;
+	bool b;
+
+	if (!r)
+		return err_set(e, E_NOTFOUND, "no setting \"%s\", did you mean %s?", name,
+			config_nearest(name));
+	switch (r->key.type) {
+	case CONFIG_INT:
+		memcpy(&n, field(c, r), sizeof(n));
+		str_addf(out, "%lld", (long long)n);
+		break;
+	case CONFIG_BOOL:
+		memcpy(&b, field(c, r), sizeof(b));
+		str_adds(out, b ? "true" : "false");
+		break;
+	case CONFIG_LIST:
+		str_addc(out, '[');
+		for (char **p = get_list(c, r); *p; p++) {
+			if (p != get_list(c, r))
+				str_adds(out, ", ");
+			toml_write_string(view_of(*p), out);
+		}
+		str_addc(out, ']');
+		break;
+	default: toml_write_string(view_of(get_string(c, r)), out); break;
+	}
+	return str_ok(out) ? 0 : err_set(e, E_NOMEM, "out of memory");
+}
+
+int config_source(const char *home, const char *name, const char **out, struct err *e)
+{
+	char path[PATH_SIZE];
+	struct str text = STR_INIT(TOML_FILE_MAX);
+	struct toml *t = NULL;
+	const struct row *r = find_row(name);
+	const char *env = r && r->env ? getenv(r->env) : NULL;
+	int rc = -1;
+
+	if (read_file(home, path, &text, e) == 0 && toml_read(&t, str_view(&text), e) == 0) {
+		*out = env && env[0] ? "environment" : toml_get(t, name) ? CONFIG_FILE : "default";
+		rc = 0;
+	}
+	toml_free(&t);
+	str_release(&text);
+	return rc;
+}
+
+/* --- Changing ------------------------------------------------------------------------------------- */
+
+/* value.p NULL removes the key. The new text is loaded once before it replaces the old. */
+static int change(const char *home, const char *name, struct view value, struct err *e)
+{
+	char path[PATH_SIZE], lockpath[PATH_SIZE];
+	struct str text = STR_INIT(TOML_FILE_MAX), fresh = STR_INIT(TOML_FILE_MAX);
+	struct config *check = NULL;
+	struct lock *lock = NULL;
+	int rc = -1;
+
+	if (path_join(lockpath, home, "config.lock", e) < 0 ||
+		lock_take(&lock, lockpath, LOCK_WAIT_MS, e) < 0 || read_file(home, path, &text, e) < 0 ||
+		toml_edit(str_view(&text), name, value, &fresh, e) < 0 ||
+		from_text(&check, str_view(&fresh), false, e) < 0)
+		goto out;
+	rc = file_replace(path, 0600, str_view(&fresh), e);
+out:
+	config_free(&check);
+	lock_release(&lock);
+	str_release(&text);
+	str_release(&fresh);
+	return rc;
+}
+
+/* A TOML value of the right type as it is; else the whole text as a string. */
+static int as_toml(const struct row *r, const char *value, struct str *out, struct err *e)
+{
+	struct toml *hold = NULL;
+	struct toml_value v;
+	struct err ignored = ERR_INIT;
+	bool text_type = r->key.type != CONFIG_INT && r->key.type != CONFIG_BOOL &&
+		r->key.type != CONFIG_LIST;
+	bool usable = toml_read_value(&hold, &v, view_of(value), &ignored) == 0 && fits(r, &v);
+
+	toml_free(&hold);
+	if (usable)
+		str_adds(out, value);
+	else if (!text_type)
+		return wrong(r, e);
+	else if (toml_write_string(view_of(value), out) < 0)
+		return err_set(e, E_FORMAT, "%s: the value is not valid UTF-8", r->key.name);
+	return str_ok(out) ? 0 : err_set(e, E_FORMAT, "%s: the value is too long", r->key.name);
+}
+
+int config_set(const char *home, const char *name, const char *value, struct err *e)
+{
+	const struct row *r = find_row(name);
+	struct str v = STR_INIT(64 << 10);
+	int rc;
+
+	if (!r)
+		return err_set(e, E_NOTFOUND, "no setting \"%s\", did you mean %s?", name,
+			config_nearest(name));
+	rc = as_toml(r, value, &v, e);
+	if (rc == 0)
+		rc = change(home, name, str_view(&v), e);
+	str_release(&v);
+	return rc;
+}
+
+int config_unset(const char *home, const char *name, struct err *e)
+{
+	return change(home, name, VIEW_NONE, e);
+}
+
+int config_set_secret(const char *home, const char *name, struct view secret, struct err *e)
+{
+	char path[PATH_SIZE];
+
+	if (strcmp(name, "model.api_key") != 0)
+		return err_set(e, E_NOTFOUND, "%s is no secret", name);
+	secret = view_trim(secret);
+	if (secret.n < 1 || secret.n > KEY_FILE_MAX - 1)
+		return err_set(e, E_FORMAT, "the key must have 1 to %d characters", KEY_FILE_MAX - 1);
+	for (size_t i = 0; i < secret.n; i++)
+		if (secret.p[i] <= ' ' || secret.p[i] >= 0x7f)
+			return err_set(e, E_FORMAT, "the key holds a space or a control character");
+	if (path_join(path, home, "model.key", e) < 0 || file_replace(path, 0600, secret, e) < 0)
+		return -1;
+	return config_set(home, "model.api_key_file", path, e);
+}

@@ -1,0 +1,102 @@
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *user_home(void)
+{
+	const char *dir = getenv("HOME");
+
+	if (dir && dir[0] == '/')
+		return dir;
+	const struct passwd *pw = getpwuid(getuid());
+	return pw && pw->pw_dir && pw->pw_dir[0] == '/' ? pw->pw_dir : NULL;
+}
+
+/* The path as named, made absolute. */
+static int named_root(char out[PATH_SIZE], struct err *e)
+{
+	const char *dir = getenv("KAIRO_HOME");
+	char cwd[PATH_SIZE];
+
+	if (dir && dir[0]) {
+		if (dir[0] == '/')
+			return copy_z(out, PATH_SIZE, view_of(dir)) < 0
+				? err_set(e, E_FORMAT, "KAIRO_HOME is too long")
+				: 0;
+		if (!getcwd(cwd, sizeof(cwd)))
+			return err_sys(e, "the current folder");
+		return path_join(out, cwd, dir, e);
+	}
+	if (!(dir = user_home()))
+		return err_set(e, E_NOTFOUND, "no home folder is known: set KAIRO_HOME");
+	return path_join(out, dir, ".kairo", e);
+}
+
+/* Symlinks above and at the root itself are the user's own business and resolved once, here; below
+ * the root none is ever followed. */
+static int resolve_root(struct home *h, bool create, struct err *e)
+{
+	char named[PATH_SIZE], parent[PATH_SIZE];
+
+	if (named_root(named, e) < 0)
+		return -1;
+	size_t n = strlen(named);
+	while (n > 1 && named[n - 1] == '/')
+		named[--n] = '\0';
+	if (realpath(named, h->root))
+		return create ? file_mkdir_private(h->root, e) : 0;
+	if (errno != ENOENT)
+		return err_sys(e, "%s", named);
+
+	char *slash = strrchr(named, '/');
+	*slash = '\0';
+	if (create && file_mkdirs(slash == named ? "/" : named, 0700, e) < 0)
+		return -1;
+	if (!realpath(slash == named ? "/" : named, parent)) {
+		if (errno != ENOENT || create)
+			return err_sys(e, "%s", named);
+		memcpy(parent, named, sizeof(parent));
+	}
+	if (path_join(h->root, parent, slash + 1, e) < 0)
+		return -1;
+	return create ? file_mkdir_private(h->root, e) : 0;
+}
+
+static bool name_ok(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)name[i]) && name[i] != '-' && name[i] != '_')
+			return false;
+	return n >= 1 && n <= 32 && name[0] != '-';
+}
+
+int home_find(struct home *h, const char *name, bool create, struct err *e)
+{
+	char accounts[PATH_SIZE];
+
+	memset(h, 0, sizeof(*h));
+	if (name && !name_ok(name))
+		return err_set(e, E_FORMAT,
+			"an account's name has 1 to 32 of A-Z a-z 0-9 _ - and does not begin with -");
+	if (resolve_root(h, create, e) < 0)
+		return -1;
+	if (!name) {
+		memcpy(h->dir, h->root, sizeof(h->dir));
+		return 0;
+	}
+	if (copy_z(h->account, sizeof(h->account), view_of(name)) < 0 ||
+		path_join(accounts, h->root, "accounts", e) < 0 ||
+		path_join(h->dir, accounts, name, e) < 0)
+		return -1;
+	if (!create)
+		return 0;
+	return file_mkdir_private(accounts, e) < 0 ? -1 : file_mkdir_private(h->dir, e);
+}

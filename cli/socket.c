@@ -1,0 +1,290 @@
+/* The control socket: HTTP/1.1 with JSON on <home>/control.sock. Routes:
+ *   GET  /v1/status
+ *   POST /v1/pause, /v1/resume          {}
+ *   POST /v1/stop                       {"all":bool}
+ *   POST /v1/send                       {"text":"...","to":"..."}
+ *   POST /v1/ask                        {"text":"..."}: events as JSON lines, streamed; leaving cancels
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "cli/app.h"
+
+enum { ASK_BODY_MAX = (1 << 20) + (64 << 10) };
+
+int socket_path(char out[PATH_SIZE], const struct home *h, struct err *e)
+{
+	struct sockaddr_un sa;
+
+	if (path_join(out, h->dir, "control.sock", e) < 0)
+		return -1;
+	if (strlen(out) < sizeof(sa.sun_path))
+		return 0;
+	int fd = open(h->dir, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return err_sys(e, "%s", h->dir);
+	snprintf(out, PATH_SIZE, "/proc/self/fd/%d/control.sock", fd);
+	return 0;
+}
+
+static void reply_err(struct httpd_req **r, int status, const struct err *err)
+{
+	struct str s = STR_INIT(4096);
+	struct json_out w;
+	struct err ignored = ERR_INIT;
+
+	json_out_begin(&w, &s);
+	json_open(&w, NULL);
+	json_put_z(&w, "error", err->msg);
+	json_put_z(&w, "code", err_code_name(err->code));
+	json_close(&w);
+	if (json_out_end(&w, &ignored) < 0)
+		httpd_reply(r, status, NULL, VIEW("{\"error\":\"failed\"}"));
+	else
+		httpd_reply(r, status, NULL, str_view(&s));
+	str_release(&s);
+}
+
+static int status_of(const struct err *e)
+{
+	switch (e->code) {
+	case E_FORMAT: return 400;
+	case E_DENIED: return 403;
+	case E_NOTFOUND: return 404;
+	case E_BUSY:
+	case E_FULL:
+	case E_CONFLICT: return 409;
+	default: return 500;
+	}
+}
+
+static int read_body(const struct httpd_req *r, struct json **out, struct err *e)
+{
+	const struct json_limits lim = {
+		.bytes = ASK_BODY_MAX, .depth = 16, .nodes = 10000, .nul = JSON_NUL_REFUSE
+	};
+	struct view body = httpd_body(r);
+
+	if (json_read(out, body.n ? body : VIEW("{}"), &lim, e) < 0)
+		return -1;
+	return json_type(*out) == JSON_OBJECT ? 0 : err_set(e, E_FORMAT, "the body is no JSON object");
+}
+
+/* --- Routes: each answers by filling out, or fails ------------------------------------------------ */
+
+typedef int route_fn(struct app *a, const struct json *body, struct str *out, struct err *e);
+
+static int on_status(struct app *a, const struct json *body, struct str *out, struct err *e)
+{
+	(void)body;
+	return app_status_json(a, out, e);
+}
+
+static int on_pause(struct app *a, const struct json *body, struct str *out, struct err *e)
+{
+	(void)body;
+	return control_pause(app_control(a), true, e) < 0 ? -1 : str_adds(out, "{\"paused\":true}");
+}
+
+static int on_resume(struct app *a, const struct json *body, struct str *out, struct err *e)
+{
+	(void)body;
+	return control_pause(app_control(a), false, e) < 0 ? -1 : str_adds(out, "{\"paused\":false}");
+}
+
+static int on_stop(struct app *a, const struct json *body, struct str *out, struct err *e)
+{
+	bool all = false, stopped = false;
+	int dropped = 0;
+
+	if (json_get_bool(body, "all", JSON_OPTIONAL, &all, e) < 0 ||
+		control_stop(app_control(a), all, &stopped, &dropped, e) < 0)
+		return -1;
+	return str_addf(out, "{\"stopped\":%s,\"dropped\":%d}", stopped ? "true" : "false", dropped);
+}
+
+static int on_send(struct app *a, const struct json *body, struct str *out, struct err *e)
+{
+	struct view text = VIEW_NONE, to = VIEW_NONE;
+
+	if (json_get_str(body, "text", JSON_REQUIRED, 1, 1 << 20, &text, e) < 0 ||
+		json_get_str(body, "to", JSON_OPTIONAL, 1, CHAN_ID_MAX, &to, e) < 0 ||
+		control_send(app_control(a), to.p, text, e) < 0)
+		return -1;
+	return str_adds(out, "{\"queued\":true}");
+}
+
+#ifdef KAIRO_TEST_HOOKS
+static int on_test_clock(struct app *a, const struct json *body, struct str *out, struct err *e)
+{
+	int64_t ms = 0;
+
+	if (json_get_int(body, "advance_ms", JSON_REQUIRED, 0, INT64_C(4000000000000), &ms, e) < 0)
+		return -1;
+	loop_turn_clock(app_loop(a), ms);
+	return str_adds(out, "{}");
+}
+#endif
+
+static const struct route {
+	const char *method, *path;
+	route_fn *fn;
+} routes[] = {
+	{ "GET", "/v1/status", on_status },
+	{ "POST", "/v1/pause", on_pause },
+	{ "POST", "/v1/resume", on_resume },
+	{ "POST", "/v1/stop", on_stop },
+	{ "POST", "/v1/send", on_send },
+#ifdef KAIRO_TEST_HOOKS
+	{ "POST", "/test/clock", on_test_clock },
+#endif
+};
+
+static void answer(struct app *a, const struct route *rt, struct httpd_req *r)
+{
+	struct str out = STR_INIT(64 << 10);
+	struct json *body = NULL;
+	struct err e = ERR_INIT;
+
+	if (read_body(r, &body, &e) < 0 || rt->fn(a, body, &out, &e) < 0)
+		reply_err(&r, status_of(&e), &e);
+	else
+		httpd_reply(&r, 200, NULL, str_view(&out));
+	json_free(&body);
+	str_release(&out);
+}
+
+/* --- Ask: a stream ------------------------------------------------------------------------------- */
+
+struct ask {
+	struct app *app;
+	struct httpd_req *req;
+	uint64_t ticket;
+};
+
+static void ask_gone(void *arg)
+{
+	struct ask *k = arg;
+
+	control_ask_cancel(app_control(k->app), k->ticket);
+	free(k);
+}
+
+static const char *event_name(enum engine_event_type t)
+{
+	switch (t) {
+	case ENGINE_TEXT: return "text";
+	case ENGINE_TOOL_STARTED: return "tool";
+	case ENGINE_TOOL_FINISHED: return "tool_done";
+	case ENGINE_APPROVAL:
+	case ENGINE_QUESTION: return "question";
+	case ENGINE_DONE: return "done";
+	default: return NULL;
+	}
+}
+
+int ask_event_json(const struct engine_event *ev, struct str *out)
+{
+	struct json_out w;
+	struct err e = ERR_INIT;
+	const char *name = event_name(ev->type);
+
+	if (!name)
+		return 0;
+	json_out_begin(&w, out);
+	json_open(&w, NULL);
+	json_put_z(&w, "event", name);
+	json_put_str(&w, "text", ev->text);
+	if (ev->name)
+		json_put_z(&w, "name", ev->name);
+	if (ev->type == ENGINE_TOOL_FINISHED)
+		json_put_bool(&w, "ok", ev->ok);
+	if (ev->type == ENGINE_DONE) {
+		json_put_z(&w, "result", ev->fail ? engine_fail_name(ev->fail) : "ok");
+		json_put_z(&w, "detail", ev->detail);
+		json_put_u64(&w, "tokens_in", ev->tokens_in);
+		json_put_u64(&w, "tokens_out", ev->tokens_out);
+	}
+	json_close(&w);
+	return json_out_end(&w, &e) < 0 ? -1 : str_addc(out, '\n');
+}
+
+static void ask_on_event(void *arg, const struct engine_event *ev)
+{
+	struct ask *k = arg;
+	struct str line = STR_INIT(ENGINE_ANSWER_MAX + 65536);
+	bool done = ev->type == ENGINE_DONE;
+
+	if (ask_event_json(ev, &line) == 0 && line.n && httpd_stream_piece(k->req, str_view(&line)) < 0)
+		done = false; /* on_gone cleans up */
+	str_release(&line);
+	if (!done)
+		return;
+	httpd_stream_end(&k->req);
+	free(k);
+}
+
+static void ask_begin(struct app *a, struct httpd_req *r)
+{
+	struct json *body = NULL;
+	struct view text;
+	struct err e = ERR_INIT;
+	struct ask *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		err_set(&e, E_NOMEM, "out of memory");
+	if (!k || read_body(r, &body, &e) < 0 ||
+		json_get_str(body, "text", JSON_REQUIRED, 1, ENGINE_INPUT_MAX, &text, &e) < 0)
+		goto fail;
+	k->app = a;
+	k->req = r;
+	if (control_ask(app_control(a), text, ask_on_event, k, &k->ticket, &e) < 0)
+		goto fail;
+	httpd_stream_begin(r, "application/jsonl", ask_gone, k);
+	json_free(&body);
+	return;
+fail:
+	reply_err(&r, status_of(&e), &e);
+	json_free(&body);
+	free(k);
+}
+
+static void on_request(void *arg, struct httpd_req *r)
+{
+	struct app *a = arg;
+	const char *method = httpd_method(r);
+	struct view path = httpd_path(r);
+	struct err e = ERR_INIT;
+	bool known = false;
+
+	if (view_eqs(path, "/v1/ask") && !strcmp(method, "POST")) {
+		ask_begin(a, r);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+		if (!view_eqs(path, routes[i].path))
+			continue;
+		known = true;
+		if (!strcmp(method, routes[i].method)) {
+			answer(a, &routes[i], r);
+			return;
+		}
+	}
+	err_set(&e, E_NOTFOUND, known ? "another method is wanted here" : "no such route");
+	reply_err(&r, known ? 405 : 404, &e);
+}
+
+int app_socket_open(struct httpd **out, struct app *a, const struct home *h, struct loop *l,
+	struct log *log, struct err *e)
+{
+	char path[PATH_SIZE];
+	const struct httpd_opts o = { .unix_path = path, .body_max = ASK_BODY_MAX };
+
+	if (socket_path(path, h, e) < 0)
+		return -1;
+	return httpd_open(out, l, &o, on_request, a, log, e);
+}

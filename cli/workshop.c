@@ -1,0 +1,137 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/react/react.h"
+#include "cli/app.h"
+#include "cli/workspace.h"
+
+void rules_for_ilink(struct http_rules *r, const struct config *c)
+{
+	*r = (struct http_rules){
+		.reach = HTTP_PUBLIC,
+		.loopback = c->network.allow_loopback,
+		.fake_ip = c->network.allow_fake_ip,
+		.proxy = c->network.proxy,
+		.ca_file = c->network.ca_file[0] ? c->network.ca_file : NULL,
+	};
+}
+
+/* The model's base URL is the operator's own word and may be private and plain (decisions, 18). */
+void rules_for_model(struct http_rules *r, const struct config *c)
+{
+	*r = (struct http_rules){
+		.reach = HTTP_ANY,
+		.plain_http = true,
+		.proxy = c->network.proxy,
+		.ca_file = c->network.ca_file[0] ? c->network.ca_file : NULL,
+		.user_agent = "kairo/" KAIRO_VERSION,
+	};
+}
+
+int find_helper(char out[PATH_SIZE], struct err *e)
+{
+	char self[PATH_SIZE];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0)
+		return err_sys(e, "/proc/self/exe");
+	self[n] = '\0';
+	char *slash = strrchr(self, '/');
+	*slash = '\0';
+	/* A build tree has it in tools/, beside our cli/; an installation in libexec. */
+	const char *beside[] = { "../tools/kairo-tool", "../libexec/kairo/kairo-tool" };
+	for (size_t i = 0; i < 2; i++) {
+		char path[PATH_SIZE];
+
+		if (path_join(path, self, beside[i], e) < 0)
+			return -1;
+		if (realpath(path, out) && access(out, X_OK) == 0)
+			return 0;
+	}
+	if (realpath(KAIRO_LIBEXECDIR "/kairo-tool", out) && access(out, X_OK) == 0)
+		return 0;
+	return err_set(e, E_NOTFOUND, "the helper kairo-tool is not installed beside kairo");
+}
+
+static int open_tools(struct workshop *w, const struct home *h, const struct config *cfg, struct err *e)
+{
+	char dir[PATH_SIZE], helper[PATH_SIZE];
+
+	if (path_join(dir, h->dir, "audit", e) < 0 || file_mkdir_private(dir, e) < 0 ||
+		audit_open(&w->audit, dir, clock_system(), e) < 0 || find_helper(helper, e) < 0)
+		return -1;
+	const struct tools_env env = {
+		.loop = w->loop,
+		.log = w->log,
+		.audit = w->audit,
+		.helper = helper,
+		.workspace = w->workspace,
+		.hide = h->root,
+		.sandbox_required = !strcmp(cfg->sandbox.mode, "required"),
+		.read_paths = (const char *const *)cfg->sandbox.read,
+	};
+	return tools_open(&w->tools, &env, e);
+}
+
+static int open_engine(struct workshop *w, const struct config *cfg, struct err *e)
+{
+	struct http_rules rules;
+
+	rules_for_model(&rules, cfg);
+	if (http_open(&w->model_http, w->loop, &rules, w->log, e) < 0)
+		return -1;
+	const struct react_env env = {
+		.loop = w->loop,
+		.log = w->log,
+		.db = w->db,
+		.http = w->model_http,
+		.tools = w->tools,
+		.base_url = cfg->model.base_url,
+		.model = cfg->model.name,
+		.api_key = cfg->model.api_key,
+		.system_extra = cfg->model.system_prompt,
+		.workspace = w->workspace,
+		.token_budget = cfg->model.token_budget,
+		.max_iterations = (int)cfg->model.max_iterations,
+		.idle_ms = cfg->model.idle_seconds * 1000,
+		.context_tokens = cfg->model.context_tokens,
+	};
+	return react_open(&w->engine, &env, e);
+}
+
+int workshop_open(struct workshop *w, const struct home *h, const struct config *cfg,
+	struct loop *loop, struct log *log, struct err *e)
+{
+	char path[PATH_SIZE];
+
+	memset(w, 0, sizeof(*w));
+	w->loop = loop;
+	w->log = log;
+	w->workspace_fd = -1;
+	if (workspace_find(w->workspace, cfg->workspace, h->root, true, e) < 0)
+		return -1;
+	if ((w->workspace_fd = workspace_lock(w->workspace, e)) < 0)
+		return -1;
+	if (cfg->model.api_key[0] && log_add_secret(log, cfg->model.api_key, e) < 0)
+		log_warn(log, "app", "the model's key is too short to be masked in the log");
+	if (path_join(path, h->dir, "state.db", e) < 0 || db_open(&w->db, path, e) < 0 ||
+		open_tools(w, h, cfg, e) < 0 || open_engine(w, cfg, e) < 0) {
+		workshop_close(w);
+		return -1;
+	}
+	return 0;
+}
+
+void workshop_close(struct workshop *w)
+{
+	if (w->engine)
+		w->engine->ops->close(&w->engine);
+	tools_close(&w->tools);
+	audit_close(&w->audit);
+	http_close(&w->model_http);
+	db_close(&w->db);
+	if (w->workspace_fd >= 0)
+		close(w->workspace_fd);
+	w->workspace_fd = -1;
+}

@@ -1,0 +1,72 @@
+#include "cli/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* Is `inner` the same folder as `outer`, or below it? */
+static bool within(const char *inner, const char *outer)
+{
+	size_t n = strlen(outer);
+
+	return !strncmp(inner, outer, n) && (inner[n] == '\0' || inner[n] == '/');
+}
+
+static int check(const char *path, const char *home_root, struct err *e)
+{
+	char user[PATH_SIZE];
+	const char *home = getenv("HOME");
+
+	if (!strcmp(path, "/"))
+		return err_set(e, E_DENIED,
+			"the workspace cannot be /: kairo config set workspace ~/kairo");
+	if (home && realpath(home, user) && !strcmp(path, user))
+		return err_set(e, E_DENIED,
+			"the workspace cannot be your whole home folder: kairo config set workspace "
+			"~/kairo");
+	if (within(path, home_root) || within(home_root, path))
+		return err_set(e, E_DENIED,
+			"the workspace %s and kairo's own folder %s may not contain one another", path,
+			home_root);
+	return 0;
+}
+
+int workspace_find(char out[PATH_SIZE], const char *named, const char *home_root, bool create,
+	struct err *e)
+{
+	if (create && file_mkdirs(named, 0700, e) < 0)
+		return err_wrap(e, "the workspace");
+	if (!realpath(named, out))
+		return errno == ENOENT
+			? err_set(e, E_NOTFOUND,
+				  "the workspace %s does not exist: make it, or kairo config set workspace "
+				  "PATH",
+				  named)
+			: err_sys(e, "the workspace %s", named);
+	return check(out, home_root, e);
+}
+
+int workspace_lock(const char *path, struct err *e)
+{
+	int fd = file_open_dir(path, e);
+	/* file_open_dir may give an O_PATH descriptor, which cannot carry a lock. */
+	int locked = fd < 0 ? -1 : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	close(fd);
+	if (locked < 0)
+		return err_sys(e, "the workspace %s", path);
+	if (flock(locked, LOCK_EX | LOCK_NB) < 0) {
+		int rc = errno == EWOULDBLOCK
+			? err_set(e, E_BUSY, "another kairo works in %s: one task at a time", path)
+			: err_sys(e, "lock on %s", path);
+
+		close(locked);
+		return rc;
+	}
+	return locked;
+}
