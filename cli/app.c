@@ -130,6 +130,7 @@ static void put_work(struct json_out *w, const struct control_status *s)
 	json_put_int(w, "limit", s->sends_limit);
 	json_put_int(w, "window_left_s", s->window_left_ms / 1000);
 	json_close(w);
+	json_put_int(w, "unsent", s->unsent);
 	json_put_int(w, "parked", s->parked);
 	json_put_int(w, "refused", s->refused);
 	json_put_int(w, "unknown", s->unknown);
