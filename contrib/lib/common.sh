@@ -1,0 +1,56 @@
+# Shared by contrib/demo, contrib/test and contrib/fuzz. Sourced, not run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+
+build_packages="build-essential cmake ninja-build pkg-config libcurl4-openssl-dev libssl-dev
+ libcjson-dev libsqlite3-dev libevent-dev libcmark-dev libutf8proc-dev libqrencode-dev libseccomp-dev
+ libpcre2-dev"
+demo_packages="ca-certificates curl jq"
+test_packages="libcmocka-dev clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev cppcheck
+ python3 curl jq openssl procps ca-certificates git chromium"
+
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() {
+	say "$*"
+	exit 1
+}
+
+# need_packages NAME...: install what is missing, as root or with sudo.
+need_packages() {
+	local missing=() name as=()
+	for name in "$@"; do
+		dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed ||
+			missing+=("$name")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	command -v apt-get >/dev/null ||
+		die "these packages are missing and there is no apt-get: ${missing[*]}"
+	if [ "$(id -u)" != 0 ]; then
+		command -v sudo >/dev/null ||
+			die "these packages are missing: ${missing[*]}; run this as root, or install sudo"
+		as=(sudo)
+	fi
+	say "installing ${missing[*]}"
+	local log
+	log=$(mktemp)
+	if ! { "${as[@]}" apt-get update && "${as[@]}" env DEBIAN_FRONTEND=noninteractive \
+		apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+		tail -n 20 "$log" >&2
+		rm -f "$log"
+		die "apt-get could not install them; its last words stand above"
+	fi
+	rm -f "$log"
+}
+
+# build PRESET: configure and build, quiet unless it fails.
+build() {
+	local log
+	log=$(mktemp)
+	say "building ($1)"
+	if ! (cd "$root" && cmake --preset "$1" && cmake --build --preset "$1") >"$log" 2>&1; then
+		tail -n 40 "$log" >&2
+		rm -f "$log"
+		die "the build failed; its last lines stand above"
+	fi
+	rm -f "$log"
+}
