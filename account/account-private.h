@@ -5,7 +5,7 @@
 #include "account/account.h"
 #include "base/json.h"
 
-#define ACCOUNT_GENERATION_SIZE 33     /* 32 hex digits and a NUL */
+#define ACCOUNT_GENERATION_SIZE 33 /* 32 hex digits and a NUL */
 
 struct account {
 	char *home;
@@ -16,7 +16,8 @@ struct account {
 	char generation[ACCOUNT_GENERATION_SIZE];
 	int64_t login_at;
 	struct str cursor;
-	/* Tokens of earlier logins, newest first, so that the server can recognise this installation. */
+	/* Tokens of earlier logins, newest first, so that the server can recognise this
+	 * installation. */
 	char *old_tokens[9];
 	size_t nold;
 };

@@ -9,7 +9,9 @@ enum { LOCK_WAIT_MS = 5000 };
 
 static int paths(const char *home, char file[PATH_SIZE], char lock[PATH_SIZE], struct err *e)
 {
-	return path_join(file, home, "account.json", e) < 0 ? -1 : path_join(lock, home, "account.lock", e);
+	return path_join(file, home, "account.json", e) < 0
+		       ? -1
+		       : path_join(lock, home, "account.lock", e);
 }
 
 static struct account *account_new(const char *home, struct err *e)
@@ -100,7 +102,8 @@ int account_load(struct account **out, const char *home, struct err *e)
 	int rc = -1;
 
 	*out = NULL;
-	if (paths(home, file, lock, e) < 0 || file_read_private(file, ACCOUNT_FILE_MAX, &text, e) < 0 ||
+	if (paths(home, file, lock, e) < 0 ||
+		file_read_private(file, ACCOUNT_FILE_MAX, &text, e) < 0 ||
 		!(a = account_new(home, e)))
 		goto out;
 	if (account_decode(a, str_view(&text), e) < 0) {
@@ -146,14 +149,16 @@ static int inherit_tokens(struct account *fresh, const struct account *old, stru
 	return 0;
 }
 
-static int fill(struct account *a, const struct account_login *l, const struct clock *clk, struct err *e)
+static int fill(
+	struct account *a, const struct account_login *l, const struct clock *clk, struct err *e)
 {
 	const char *base = l->base_url && l->base_url[0] ? l->base_url : ACCOUNT_LOGIN_URL;
 	const char *user = l->user_id ? l->user_id : "";
 
 	if (account_check_word("the bot id", view_of(l->bot_id), ACCOUNT_ID_MAX, e) < 0 ||
 		account_check_word("the token", view_of(l->token), ACCOUNT_TOKEN_MAX, e) < 0 ||
-		(user[0] && account_check_word("the user id", view_of(user), ACCOUNT_ID_MAX, e) < 0) ||
+		(user[0] &&
+			account_check_word("the user id", view_of(user), ACCOUNT_ID_MAX, e) < 0) ||
 		account_check_url(view_of(base), true, e) < 0)
 		return -1;
 	if (copy_z(a->bot_id, sizeof(a->bot_id), view_of(l->bot_id)) < 0 ||
@@ -168,8 +173,8 @@ static int fill(struct account *a, const struct account_login *l, const struct c
 	return 0;
 }
 
-int account_store_login(const char *home, const struct account_login *l, const struct clock *clk,
-	struct err *e)
+int account_store_login(
+	const char *home, const struct account_login *l, const struct clock *clk, struct err *e)
 {
 	char file[PATH_SIZE], lockpath[PATH_SIZE];
 	struct account *fresh = account_new(home, e), *old = NULL;
@@ -215,8 +220,10 @@ int account_move_cursor(struct account *a, struct view cursor, struct err *e)
 	int rc = -1;
 
 	if (cursor.n > ACCOUNT_CURSOR_MAX)
-		return err_set(e, E_FORMAT, "the server's cursor is over %zu bytes", ACCOUNT_CURSOR_MAX);
-	if (paths(a->home, file, lockpath, e) < 0 || lock_take(&lock, lockpath, LOCK_WAIT_MS, e) < 0)
+		return err_set(
+			e, E_FORMAT, "the server's cursor is over %zu bytes", ACCOUNT_CURSOR_MAX);
+	if (paths(a->home, file, lockpath, e) < 0 ||
+		lock_take(&lock, lockpath, LOCK_WAIT_MS, e) < 0)
 		return -1;
 	if (account_load(&now, a->home, e) < 0) {
 		if (e && e->code == E_NOTFOUND)
@@ -234,7 +241,8 @@ int account_move_cursor(struct account *a, struct view cursor, struct err *e)
 		goto out;
 	}
 	if ((rc = save(now, e)) == 0) {
-		struct str moved = a->cursor; /* the new text moves over; the old is freed with `now` */
+		struct str moved =
+			a->cursor; /* the new text moves over; the old is freed with `now` */
 
 		a->cursor = now->cursor;
 		now->cursor = moved;
@@ -258,7 +266,8 @@ int account_reload(struct account *a, bool *changed, struct err *e)
 	} else {
 		struct account mine = *a;
 
-		*changed = strcmp(now->token, a->token) != 0 || strcmp(now->base_url, a->base_url) != 0;
+		*changed = strcmp(now->token, a->token) != 0 ||
+			   strcmp(now->base_url, a->base_url) != 0;
 		*a = *now;
 		*now = mine;
 		rc = 0;

@@ -12,12 +12,13 @@ int account_check_word(const char *what, struct view v, size_t max, struct err *
 		return err_set(e, E_FORMAT, "%s must have 1 to %zu characters", what, max);
 	for (size_t i = 0; i < v.n; i++)
 		if (v.p[i] <= ' ' || v.p[i] >= 0x7f)
-			return err_set(e, E_FORMAT, "%s may hold printable ASCII characters only", what);
+			return err_set(
+				e, E_FORMAT, "%s may hold printable ASCII characters only", what);
 	return 0;
 }
 
-static int get_word(const struct json *j, const char *name, enum json_need need, char *dst, size_t max,
-	struct err *e)
+static int get_word(const struct json *j, const char *name, enum json_need need, char *dst,
+	size_t max, struct err *e)
 {
 	struct view v = VIEW_NONE;
 
@@ -68,7 +69,8 @@ static int get_place(const struct json *j, struct account *a, struct err *e)
 	struct view url, workspace = VIEW_NONE;
 
 	if (json_get_str(j, "base_url", JSON_REQUIRED, 1, ACCOUNT_URL_MAX, &url, e) < 0 ||
-		json_get_str(j, "workspace", JSON_OPTIONAL, 0, sizeof(a->workspace) - 1, &workspace, e) < 0)
+		json_get_str(j, "workspace", JSON_OPTIONAL, 0, sizeof(a->workspace) - 1, &workspace,
+			e) < 0)
 		return -1;
 	/* Loopback is judged by whoever uses the address; the shape is judged here. */
 	if (account_check_url(url, true, e) < 0)
@@ -106,7 +108,8 @@ int account_decode(struct account *a, struct view text, struct err *e)
 	if (json_get_int(j, "schema", JSON_REQUIRED, 1, INT64_MAX, &schema, e) < 0)
 		goto out;
 	if (schema > SCHEMA) {
-		err_set(e, E_UNSUPPORTED, "written by a newer kairo; use that version, or log in again");
+		err_set(e, E_UNSUPPORTED,
+			"written by a newer kairo; use that version, or log in again");
 		goto out;
 	}
 	if (get_generation(j, a, e) < 0 ||
@@ -144,5 +147,6 @@ int account_encode(const struct account *a, struct str *out, struct err *e)
 	json_close(&w);
 	if (json_out_end(&w, e) < 0)
 		return -1;
-	return str_addc(out, '\n') < 0 ? err_set(e, E_FULL, "account.json would be over 128 KiB") : 0;
+	return str_addc(out, '\n') < 0 ? err_set(e, E_FULL, "account.json would be over 128 KiB")
+				       : 0;
 }

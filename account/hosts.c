@@ -39,19 +39,20 @@ static int check_name(struct view host, struct err *e)
 
 		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 			    c == '-' || c == '.' || c == ':'))
-			return err_set(e, E_DENIED, "the server named a host with characters no host has");
+			return err_set(
+				e, E_DENIED, "the server named a host with characters no host has");
 	}
 	return 0;
 }
 
 /* host, port taken off. The port must be 443 or absent, but on loopback. */
-static int split_port(struct view *host, struct view *port, bool bracketed, struct err *e)
+static int split_port(struct view *host, struct view *port, struct err *e)
 {
 	size_t at = view_find(*host, ':');
 	unsigned long long n;
 
 	*port = VIEW_NONE;
-	if (bracketed || at == host->n)
+	if (at == host->n)
 		return 0;
 	*port = view_from(*host, at + 1);
 	*host = view_cut(*host, at);
@@ -68,11 +69,13 @@ static int check_split(struct view host, struct view port, bool tls, bool loopba
 		return -1;
 	if (!under(host, "weixin.qq.com") && !under(host, "wechat.com"))
 		return err_set(e, E_DENIED, "%.*s is none of WeChat's hosts%s", VIEW_FMT(host),
-			is_loopback(host) ? " (for a local test server set network.allow_loopback)" : "");
+			is_loopback(host) ? " (for a local test server set network.allow_loopback)"
+					  : "");
 	if (!tls)
 		return err_set(e, E_DENIED, "the address of %.*s is not https", VIEW_FMT(host));
 	if (port.n && !view_eqs(port, "443"))
-		return err_set(e, E_DENIED, "%.*s was given with a port other than 443", VIEW_FMT(host));
+		return err_set(
+			e, E_DENIED, "%.*s was given with a port other than 443", VIEW_FMT(host));
 	return 0;
 }
 
@@ -82,7 +85,7 @@ int account_check_host(struct view host, bool loopback, struct err *e)
 
 	if (view_eqs(host, "::1"))
 		return check_split(host, VIEW_NONE, true, loopback, e);
-	if (split_port(&host, &port, false, e) < 0)
+	if (split_port(&host, &port, e) < 0)
 		return -1;
 	return check_split(host, port, true, loopback, e);
 }
@@ -91,7 +94,6 @@ int account_check_url(struct view url, bool loopback, struct err *e)
 {
 	bool tls = view_starts(url, VIEW("https://"));
 	struct view host, port = VIEW_NONE;
-	bool bracketed = false;
 
 	if (!tls && !view_starts(url, VIEW("http://")))
 		return err_set(e, E_DENIED, "the address is not https");
@@ -107,13 +109,13 @@ int account_check_url(struct view url, bool loopback, struct err *e)
 		return err_set(e, E_DENIED, "the address carries a user name");
 	if (host.n && host.p[0] == '[') {
 		size_t close = view_find(host, ']');
+		struct view rest = view_from(host, close + 1);
 
-		bracketed = close < host.n;
-		port = view_from(host, close + 1);
-		host = view_cut(view_from(host, 1), close - 1);
-		if (port.n && port.p[0] != ':')
+		if (close == host.n || (rest.n && rest.p[0] != ':'))
 			return err_set(e, E_DENIED, "the address has a malformed host");
-	} else if (split_port(&host, &port, bracketed, e) < 0) {
+		port = view_from(rest, 1);
+		host = view_cut(view_from(host, 1), close - 1);
+	} else if (split_port(&host, &port, e) < 0) {
 		return -1;
 	}
 	return check_split(host, port, tls, loopback, e);

@@ -13,20 +13,21 @@ enum { HOLD_MAX = 512 << 10, ENTRIES_MAX = 1000 };
 /* Where the fields of one client's credential file are called what. */
 struct shape {
 	const char *source;
-	const char *folder;       /* below dir, holding <id>.json files; NULL: `file` itself */
+	const char *folder; /* below dir, holding <id>.json files; NULL: `file` itself */
 	const char *file;
 	const char *token, *bot_id, *user_id, *base_url;
-	const char *cursor_suffix;   /* a file <id><suffix> holds the cursor; NULL: none */
-	const char *cursor_file;     /* or this file */
-	const char *cursor;          /* member with the cursor, in that file or in the file itself */
+	const char *cursor_suffix; /* a file <id><suffix> holds the cursor; NULL: none */
+	const char *cursor_file;   /* or this file */
+	const char *cursor;	   /* member with the cursor, in that file or in the file itself */
 };
 
 static const struct shape shapes[] = {
-	{ "the official client", "openclaw-weixin/accounts", NULL, "token", NULL, "userId", "baseUrl",
-		".sync.json", NULL, "get_updates_buf" },
+	{ "the official client", "openclaw-weixin/accounts", NULL, "token", NULL, "userId",
+		"baseUrl", ".sync.json", NULL, "get_updates_buf" },
 	{ "weclaw", "accounts", NULL, "bot_token", "ilink_bot_id", "ilink_user_id", "baseurl",
 		".sync.json", NULL, "get_updates_buf" },
-	{ "hermes", "weixin/accounts", NULL, "token", NULL, "user_id", "base_url", NULL, NULL, NULL },
+	{ "hermes", "weixin/accounts", NULL, "token", NULL, "user_id", "base_url", NULL, NULL,
+		NULL },
 	{ "wechat-acp", NULL, "token.json", "token", "accountId", "userId", "baseUrl", NULL,
 		"sync-buf.json", "get_updates_buf" },
 	{ "nanobot", NULL, "account.json", "token", "account_id", "user_id", "base_url", NULL, NULL,
@@ -63,14 +64,15 @@ static int keep(struct account_import *imp, struct view v, size_t *offset, struc
 	return 0;
 }
 
-static int member(const struct json *j, const char *name, size_t max, struct view *out, struct err *e)
+static int member(
+	const struct json *j, const char *name, size_t max, struct view *out, struct err *e)
 {
 	*out = VIEW_NONE;
 	return name ? json_get_str(j, name, JSON_OPTIONAL, 0, max, out, e) : 0;
 }
 
-static int find_cursor(const struct shape *s, const struct json *own, const char *dir, struct view id,
-	struct json **hold, struct view *cursor, struct err *e)
+static int find_cursor(const struct shape *s, const struct json *own, const char *dir,
+	struct view id, struct json **hold, struct view *cursor, struct err *e)
 {
 	char path[PATH_SIZE];
 	struct err none = ERR_INIT;
@@ -125,8 +127,11 @@ static int take(struct account_import *imp, const struct shape *s, const char *d
 		keep(imp, cursor, &at[4], e) < 0)
 		goto out;
 	const char *p = imp->hold.p;
-	imp->login = (struct account_login){ .bot_id = p + at[0], .user_id = p + at[1],
-		.token = p + at[2], .base_url = p + at[3], .cursor = p + at[4] };
+	imp->login = (struct account_login){ .bot_id = p + at[0],
+		.user_id = p + at[1],
+		.token = p + at[2],
+		.base_url = p + at[3],
+		.cursor = p + at[4] };
 	imp->source = s->source;
 	rc = 1;
 out:
@@ -139,7 +144,7 @@ out:
 static bool is_credential_name(struct view name)
 {
 	return view_ends(name, VIEW(".json")) && !view_ends(name, VIEW(".sync.json")) &&
-		!view_ends(name, VIEW(".context-tokens.json"));
+	       !view_ends(name, VIEW(".context-tokens.json"));
 }
 
 /* The official client's index names its newest account last. */
@@ -169,8 +174,8 @@ static int newest_in_index(const char *dir, char out[ACCOUNT_ID_MAX + 1])
 	return rc;
 }
 
-static int take_named(struct account_import *imp, const struct shape *s, const char *dir, struct view id,
-	bool loopback, struct err *e)
+static int take_named(struct account_import *imp, const struct shape *s, const char *dir,
+	struct view id, bool loopback, struct err *e)
 {
 	char path[PATH_SIZE];
 	int n = snprintf(path, sizeof(path), "%s/%.*s.json", dir, VIEW_FMT(id));
@@ -180,8 +185,8 @@ static int take_named(struct account_import *imp, const struct shape *s, const c
 	return take(imp, s, dir, id, path, loopback, e);
 }
 
-static int scan_folder(struct account_import *imp, const struct shape *s, const char *dir, bool loopback,
-	struct err *e)
+static int scan_folder(struct account_import *imp, const struct shape *s, const char *dir,
+	bool loopback, struct err *e)
 {
 	char newest[ACCOUNT_ID_MAX + 1];
 	struct err none = ERR_INIT;
@@ -229,7 +234,8 @@ int account_import_find(struct account_import *out, const char *dir, bool loopba
 	account_import_release(out);
 	return rc < 0 ? -1
 		      : err_set(e, E_NOTFOUND,
-				"no login of a known client lies under %s (its state folder is wanted)", real);
+				"no login of a known client lies under %s (its state folder is wanted)",
+				real);
 }
 
 void account_import_release(struct account_import *i)

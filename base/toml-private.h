@@ -12,7 +12,9 @@ struct entry {
 struct toml {
 	struct entry *entries;
 	size_t n, cap;
-	char **texts;              /* every string the values point to */
+	struct entry *tables; /* headers, for their names and places */
+	size_t ntables, tables_cap;
+	char **texts; /* every string the values point to */
 	size_t ntexts;
 	const char ***lists;
 	size_t nlists;
@@ -20,7 +22,7 @@ struct toml {
 
 struct scanner {
 	const char *begin, *p, *end;
-	const char *at;            /* the last place asked for, with its line and column */
+	const char *at; /* the last place asked for, with its line and column */
 	int line, col;
 };
 

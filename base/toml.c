@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 
-/* Line and column (in characters) of a place, from 1. Counts on from the last place asked for, so that
- * asking for each value of a file in turn stays linear. */
+/* Line and column (in characters) of a place, from 1. Counts on from the last place asked for, so
+ * that asking for each value of a file in turn stays linear. */
 static void place(struct scanner *s, const char *at, int *line, int *col)
 {
 	if (!s->at || at < s->at) {
@@ -62,7 +62,8 @@ static int finish_line(struct scanner *s, struct err *e)
 	if (!more(s))
 		return 0;
 	if (*s->p != '\n')
-		return fail_at(s, s->p, e, "something stands behind the value, expected the end of the line");
+		return fail_at(s, s->p, e,
+			"something stands behind the value, expected the end of the line");
 	s->p++;
 	return 0;
 }
@@ -83,8 +84,8 @@ static void skip_empty(struct scanner *s)
 
 static bool is_bare(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-		c == '-';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-';
 }
 
 /* key or dotted.key, bare parts only. */
@@ -144,16 +145,19 @@ static int put_code_point(uint32_t cp, struct str *out)
 
 static int scan_escape(struct scanner *s, struct str *out, struct err *e)
 {
-	static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\x1b\"\\";
+	static const char from[] = "btnfr\"\\", to[] = "\b\t\n\f\r\"\\";
 	const char *at = s->p++;
 	char c = peek(s);
 	const char *hit = c ? strchr(from, c) : NULL;
 
 	s->p++;
-	if (hit && c != 'e')
-		return str_addc(out, to[hit - from]) < 0 ? fail_at(s, at, e, "the string is too long") : 0;
+	if (hit)
+		return str_addc(out, to[hit - from]) < 0
+			       ? fail_at(s, at, e, "the string is too long")
+			       : 0;
 	if (c != 'u' && c != 'U')
-		return fail_at(s, at, e, "unknown escape, expected one of \\b \\t \\n \\f \\r \\\" \\\\ \\u \\U");
+		return fail_at(s, at, e,
+			"unknown escape, expected one of \\b \\t \\n \\f \\r \\\" \\\\ \\u \\U");
 	uint32_t cp = 0;
 	for (int i = c == 'u' ? 4 : 8; i > 0; i--, s->p++) {
 		int d = hex_digit(peek(s));
@@ -171,14 +175,13 @@ static int scan_string(struct scanner *s, struct str *out, struct err *e)
 	char quote = *s->p++;
 
 	if (s->end - s->p >= 2 && s->p[0] == quote && s->p[1] == quote)
-		return fail_at(s, open, e, "strings over several lines are not used here, expected \"...\"");
+		return fail_at(s, open, e,
+			"strings over several lines are not used here, expected \"...\"");
 	while (more(s) && *s->p != quote) {
 		unsigned char c = (unsigned char)*s->p;
 
-		if (c == '\n')
+		if (c == '\n' || c == '\r')
 			break;
-		if ((c < 0x20 && c != '\t') || c == 0x7f)
-			return fail_at(s, s->p, e, "a control character, expected an escape such as \\n");
 		if (c == '\\' && quote == '"') {
 			if (scan_escape(s, out, e) < 0)
 				return -1;
@@ -189,7 +192,8 @@ static int scan_string(struct scanner *s, struct str *out, struct err *e)
 		s->p++;
 	}
 	if (peek(s) != quote)
-		return fail_at(s, open, e, "the string has no end, expected a closing quote on this line");
+		return fail_at(
+			s, open, e, "the string has no end, expected a closing quote on this line");
 	s->p++;
 	return 0;
 }
@@ -297,7 +301,8 @@ static int scan_array(struct toml *t, struct scanner *s, struct toml_value *v, s
 		if (!more(s))
 			return fail_at(s, open, e, "the list has no end, expected ]");
 		if (peek(s) != '"' && peek(s) != '\'')
-			return fail_at(s, s->p, e, "expected a string in the list, as in [\"one\", \"two\"]");
+			return fail_at(s, s->p, e,
+				"expected a string in the list, as in [\"one\", \"two\"]");
 		if (v->nitems >= TOML_ITEMS_MAX)
 			return fail_at(s, s->p, e, "the list has more than 1000 items");
 		if (scan_text(t, s, &item, e) < 0)
@@ -350,61 +355,73 @@ int toml_scan_value(struct toml *t, struct scanner *s, struct toml_value *v, str
 	return scan_number(s, v, e);
 }
 
-static int by_key(const void *a, const void *b)
+/* Does `inner` lie below the name `outer`, as in a.b.c below a.b? */
+static bool lies_below(const char *inner, const char *outer)
 {
-	const struct entry *const *x = a, *const *y = b;
+	size_t n = strlen(outer);
 
-	return strcmp((*x)->key, (*y)->key);
+	return !strncmp(inner, outer, n) && inner[n] == '.';
 }
 
-/* Is a key there twice, or once as a value and once as a table? Sorted, such pairs are neighbours but
- * for keys that merely share a prefix, which '.' (lower than every key character but '-') settles. */
-static int check_keys(struct toml *t, struct err *e)
+static int conflict(const struct entry *a, const struct entry *b, struct err *e)
 {
-	const struct entry **order = calloc(t->n ? t->n : 1, sizeof(*order));
-	int rc = 0;
+	const struct entry *first = a->value.key_line <= b->value.key_line ? a : b;
+	const struct entry *second = first == a ? b : a;
 
-	if (!order)
-		return err_set(e, E_NOMEM, "out of memory");
-	for (size_t i = 0; i < t->n; i++)
-		order[i] = &t->entries[i];
-	qsort(order, t->n, sizeof(*order), by_key);
-	for (size_t i = 1; rc == 0 && i < t->n; i++) {
-		const struct entry *a = order[i - 1], *b = order[i];
+	return err_set(e, E_FORMAT, "%d:%d: %s is set twice, first in line %d",
+		second->value.key_line, second->value.key_col, second->key, first->value.key_line);
+}
 
-		if (strcmp(a->key, b->key) != 0)
-			continue;
-		if (a->value.key_line > b->value.key_line) {
-			const struct entry *swap = a;
+/* No key twice, none that is a value here and a table there, no table opened twice. Pairwise: there
+ * are at most TOML_KEYS_MAX of each. */
+static int check_keys(const struct toml *t, struct err *e)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct entry *a = &t->entries[i];
 
-			a = b;
-			b = swap;
-		}
-		rc = err_set(e, E_FORMAT, "%d:%d: %s is set twice, first in line %d", b->value.key_line,
-			b->value.key_col, b->key, a->value.key_line);
+		for (size_t j = 0; j < t->ntables; j++)
+			if (!strcmp(t->tables[j].key, a->key) ||
+				lies_below(t->tables[j].key, a->key))
+				return conflict(a, &t->tables[j], e);
+		for (size_t j = 0; j < t->n; j++)
+			if ((j > i && !strcmp(a->key, t->entries[j].key)) ||
+				lies_below(t->entries[j].key, a->key))
+				return conflict(a, &t->entries[j], e);
 	}
-	free(order);
-	return rc;
+	for (size_t i = 0; i < t->ntables; i++)
+		for (size_t j = i + 1; j < t->ntables; j++)
+			if (!strcmp(t->tables[i].key, t->tables[j].key))
+				return conflict(&t->tables[i], &t->tables[j], e);
+	return 0;
 }
 
-static int add_entry(struct toml *t, struct scanner *s, const char *table, const char *at, struct err *e)
+/* Room for one more; the new entry is cleared. NULL without memory. */
+static struct entry *grow(struct entry **list, size_t n, size_t *cap)
+{
+	if (n == *cap) {
+		size_t more_cap = *cap ? *cap * 2 : 32;
+		struct entry *grown = realloc(*list, more_cap * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		*list = grown;
+		*cap = more_cap;
+	}
+	memset(&(*list)[n], 0, sizeof(**list));
+	return &(*list)[n];
+}
+
+static int add_entry(
+	struct toml *t, struct scanner *s, const char *table, const char *at, struct err *e)
 {
 	struct str key = STR_INIT(1024);
-	struct entry *grown;
+	struct entry *en;
 	int rc = -1;
 
 	if (t->n >= TOML_KEYS_MAX)
 		return fail_at(s, at, e, "more than 1000 keys");
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 32;
-
-		if (!(grown = realloc(t->entries, cap * sizeof(*grown))))
-			return err_set(e, E_NOMEM, "out of memory");
-		t->entries = grown;
-		t->cap = cap;
-	}
-	struct entry *en = &t->entries[t->n];
-	memset(en, 0, sizeof(*en));
+	if (!(en = grow(&t->entries, t->n, &t->cap)))
+		return err_set(e, E_NOMEM, "out of memory");
 	if (table[0])
 		str_addf(&key, "%s.", table);
 	if (toml_scan_key(s, &key, e) < 0)
@@ -445,6 +462,23 @@ int toml_scan_table(struct scanner *s, struct str *name, struct err *e)
 	return finish_line(s, e);
 }
 
+static int add_table(struct toml *t, struct scanner *s, struct str *name, struct err *e)
+{
+	const char *at = s->p;
+	struct entry *en;
+
+	if (t->ntables >= TOML_KEYS_MAX)
+		return fail_at(s, at, e, "more than 1000 tables");
+	if (toml_scan_table(s, name, e) < 0)
+		return -1;
+	if (!(en = grow(&t->tables, t->ntables, &t->tables_cap)) ||
+		!(en->key = strdup(str_cstr(name))))
+		return err_set(e, E_NOMEM, "out of memory");
+	t->ntables++;
+	place(s, at, &en->value.key_line, &en->value.key_col);
+	return 0;
+}
+
 static int read_all(struct toml *t, struct scanner *s, struct err *e)
 {
 	struct str table = STR_INIT(512);
@@ -454,7 +488,7 @@ static int read_all(struct toml *t, struct scanner *s, struct err *e)
 		skip_empty(s);
 		if (!more(s))
 			break;
-		rc = *s->p == '[' ? toml_scan_table(s, &table, e)
+		rc = *s->p == '[' ? add_table(t, s, &table, e)
 				  : add_entry(t, s, str_cstr(&table), s->p, e);
 	}
 	str_release(&table);
@@ -469,8 +503,12 @@ static int check_text(struct scanner *s, struct view text, struct err *e)
 		uint32_t cp;
 		size_t n = utf8_next(v, &cp);
 
-		if (!n || cp == 0)
-			return fail_at(s, v.p, e, n ? "a NUL byte" : "not valid UTF-8");
+		if (!n)
+			return fail_at(s, v.p, e, "not valid UTF-8");
+		if (cp == '\r' && (v.n < 2 || v.p[1] != '\n'))
+			return fail_at(s, v.p, e, "a carriage return without a newline");
+		if ((cp < 0x20 && cp != '\t' && cp != '\n' && cp != '\r') || cp == 0x7f)
+			return fail_at(s, v.p, e, "a control character");
 		v = view_from(v, n);
 	}
 	return 0;
@@ -502,7 +540,8 @@ int toml_read_value(struct toml **hold, struct toml_value *out, struct view text
 		return err_set(e, E_NOMEM, "out of memory");
 	if (text.n)
 		toml_skip_blank(&s);
-	if (check_text(&s, text, e) < 0 || toml_scan_value(t, &s, out, e) < 0 || finish_line(&s, e) < 0 ||
+	if (check_text(&s, text, e) < 0 || toml_scan_value(t, &s, out, e) < 0 ||
+		finish_line(&s, e) < 0 ||
 		(more(&s) && fail_at(&s, s.p, e, "expected one value") < 0)) {
 		toml_free(&t);
 		return -1;
@@ -519,11 +558,14 @@ void toml_free(struct toml **tp)
 		return;
 	for (size_t i = 0; i < t->n; i++)
 		free(t->entries[i].key);
+	for (size_t i = 0; i < t->ntables; i++)
+		free(t->tables[i].key);
 	for (size_t i = 0; i < t->ntexts; i++)
 		free(t->texts[i]);
 	for (size_t i = 0; i < t->nlists; i++)
 		free(t->lists[i]);
 	free(t->entries);
+	free(t->tables);
 	free(t->texts);
 	free(t->lists);
 	free(t);

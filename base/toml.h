@@ -13,39 +13,41 @@
 
 #define TOML_FILE_MAX  ((size_t)128 << 10)
 #define TOML_KEYS_MAX  1000
-#define TOML_ITEMS_MAX 1000      /* of one array */
+#define TOML_ITEMS_MAX 1000 /* of one array */
 
 enum toml_type { TOML_STRING, TOML_INT, TOML_BOOL, TOML_ARRAY };
 
 struct toml_value {
 	enum toml_type type;
-	const char *s;               /* string, NUL-terminated, without NUL inside */
+	const char *s; /* string, NUL-terminated, without NUL inside */
 	int64_t i;
 	bool b;
-	const char *const *items;    /* array of strings, NULL-terminated */
+	const char *const *items; /* array of strings, NULL-terminated */
 	size_t nitems;
-	int line, col;               /* of the value, from 1 */
+	int line, col; /* of the value, from 1 */
 	int key_line, key_col;
 };
 
 struct toml;
 
-/* The message is "line:col: what is wrong, expected ...": the caller puts the file name before it. */
+/* The message is "line:col: what is wrong, expected ...": the caller puts the file name before it.
+ */
 int toml_read(struct toml **out, struct view text, struct err *e);
 void toml_free(struct toml **t);
 size_t toml_count(const struct toml *t);
 /* The i-th key in full dotted form, in the order of the file. */
 const char *toml_key(const struct toml *t, size_t i);
 const struct toml_value *toml_at(const struct toml *t, size_t i);
-const struct toml_value *toml_get(const struct toml *t, const char *dotted);   /* NULL: absent */
+const struct toml_value *toml_get(const struct toml *t, const char *dotted); /* NULL: absent */
 
 /* One value as it would stand behind "=": the whole of `text`. Strings live until toml_free. */
 int toml_read_value(struct toml **hold, struct toml_value *out, struct view text, struct err *e);
-int toml_write_string(struct view v, struct str *out);       /* quoted and escaped */
+int toml_write_string(struct view v, struct str *out); /* quoted and escaped */
 
 /* Set key to the TOML value `value` in text, or remove it when value.p is NULL. Everything else
- * stays byte for byte; a new key goes to the end of its table, a new table to the end of the file. */
-int toml_edit(struct view text, const char *dotted, struct view value, struct str *out,
-	struct err *e);
+ * stays byte for byte; a new key goes to the end of its table, a new table to the end of the file.
+ */
+int toml_edit(
+	struct view text, const char *dotted, struct view value, struct str *out, struct err *e);
 
 #endif

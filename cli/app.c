@@ -13,7 +13,7 @@
 #include "channel/ilink/ilink.h"
 
 enum {
-	SHUTDOWN_GRACE_MS = 5000,   /* for the running turn to end */
+	SHUTDOWN_GRACE_MS = 5000, /* for the running turn to end */
 	WARNINGS_MAX = 16
 };
 
@@ -24,7 +24,7 @@ struct app {
 	struct app_opts opts;
 	enum app_state state;
 	int exit_code;
-	int64_t started_ms;          /* monotonic */
+	int64_t started_ms; /* monotonic */
 	char confinement[256], engine_line[256];
 
 	struct loop *loop;
@@ -53,9 +53,9 @@ struct loop *app_loop(struct app *a)
 void control_settings_from(struct control_settings *s, const struct config *c)
 {
 	*s = (struct control_settings){
-		.language = !strcmp(c->language, "zh") ? LANG_ZH
-			: !strcmp(c->language, "en")   ? LANG_EN
-						       : LANG_AUTO,
+		.language = !strcmp(c->language, "zh")	 ? LANG_ZH
+			    : !strcmp(c->language, "en") ? LANG_EN
+							 : LANG_AUTO,
 		.text_limit = (size_t)c->text_limit,
 		.mode = !strcmp(c->render_mode, "plain") ? FORMAT_PLAIN : FORMAT_NATIVE,
 		.queue_limit = (int)c->queue_limit,
@@ -63,17 +63,20 @@ void control_settings_from(struct control_settings *s, const struct config *c)
 	};
 }
 
-size_t config_warnings(const struct config *c, const struct account *acc, const char **out, size_t max)
+size_t config_warnings(
+	const struct config *c, const struct account *acc, const char **out, size_t max)
 {
 	size_t n = 0;
 
 	if (c->network.allow_loopback && n + 1 < max)
-		out[n++] = "network.allow_loopback is on: plain http to this machine is accepted, for "
-			   "development only";
+		out[n++] =
+			"network.allow_loopback is on: plain http to this machine is accepted, for "
+			"development only";
 	if (c->network.allow_fake_ip && n + 1 < max)
 		out[n++] = "network.allow_fake_ip is on: 198.18.0.0/15 counts as public";
 	if ((!c->model.base_url[0] || !c->model.name[0]) && n + 1 < max)
-		out[n++] = "no model is set up: kairo config set model.base_url URL, and model.name NAME";
+		out[n++] =
+			"no model is set up: kairo config set model.base_url URL, and model.name NAME";
 	if (acc && !account_user_id(acc)[0] && !c->allowed_users[0] && n + 1 < max)
 		out[n++] = "the login names no owner, so nobody is served: kairo config set "
 			   "allowed_users '[\"USER ID\"]'";
@@ -81,12 +84,13 @@ size_t config_warnings(const struct config *c, const struct account *acc, const 
 	return n;
 }
 
-/* --- Status ------------------------------------------------------------------------------------ */
+/* --- Status ------------------------------------------------------------------------------------
+ */
 
 static const char *link_name(enum chan_link l)
 {
-	static const char *const names[] = { "starting", "up", "degraded", "login expired", "replaced",
-		"stopped" };
+	static const char *const names[] = { "starting", "up", "degraded", "login expired",
+		"replaced", "stopped" };
 	return names[l];
 }
 
@@ -213,7 +217,8 @@ static void more_status(void *arg, bool zh, struct str *out)
 		str_addf(out, zh ? "注意：%s\n" : "Note: %s\n", lines[i]);
 }
 
-/* --- Ending ------------------------------------------------------------------------------------ */
+/* --- Ending ------------------------------------------------------------------------------------
+ */
 
 static void on_channel_stopped(void *arg)
 {
@@ -281,7 +286,8 @@ static void on_hup(void *arg, int signo)
 	log_info(a->log, "app", "settings reloaded");
 }
 
-/* --- Events of the channel ---------------------------------------------------------------------- */
+/* --- Events of the channel ----------------------------------------------------------------------
+ */
 
 static int on_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err *e)
 {
@@ -309,7 +315,8 @@ static void on_link(void *arg, const struct chan_status *s)
 	app_end(a, EXIT_FAILED);
 }
 
-/* --- Beginning ---------------------------------------------------------------------------------- */
+/* --- Beginning ----------------------------------------------------------------------------------
+ */
 
 static int open_log(struct app *a, struct err *e)
 {
@@ -350,7 +357,8 @@ static int open_channel(struct app *a, struct err *e)
 		.poll_http = a->poll_http,
 		.api_http = a->api_http,
 		.loopback = a->cfg->network.allow_loopback,
-		.client_version = a->cfg->ilink.client_version[0] ? a->cfg->ilink.client_version : NULL,
+		.client_version =
+			a->cfg->ilink.client_version[0] ? a->cfg->ilink.client_version : NULL,
 		.bot_agent = a->cfg->ilink.bot_agent[0] ? a->cfg->ilink.bot_agent : NULL,
 		.route_tag = a->cfg->ilink.route_tag[0] ? a->cfg->ilink.route_tag : NULL,
 	};
@@ -478,8 +486,8 @@ int app_run(const struct home *h, const struct app_opts *o)
 	if (rc < 0) {
 		char line[sizeof(e.msg) + 8];
 
-		snprintf(line, sizeof(line), "%d %s\n", e.code == E_AUTH ? EXIT_LOGIN_NEEDED : EXIT_FAILED,
-			e.msg);
+		snprintf(line, sizeof(line), "%d %s\n",
+			e.code == E_AUTH ? EXIT_LOGIN_NEEDED : EXIT_FAILED, e.msg);
 		report(&a, line);
 		a.exit_code = say_err(&e);
 		log_error(a.log, "app", "%s", e.msg);

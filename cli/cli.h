@@ -10,13 +10,19 @@
 #include "base/str.h"
 
 /* Exit codes, as documented in kairo(1). */
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NOT_RUNNING = 3, EXIT_LOGIN_NEEDED = 4 };
+enum {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_NOT_RUNNING = 3,
+	EXIT_LOGIN_NEEDED = 4
+};
 
 /* Where everything of one account lives. */
 struct home {
-	char root[PATH_SIZE];     /* $KAIRO_HOME, default ~/.kairo; symlinks resolved */
-	char dir[PATH_SIZE];      /* root, or root/accounts/NAME */
-	char account[33];         /* "" for the unnamed one */
+	char root[PATH_SIZE]; /* $KAIRO_HOME, default ~/.kairo; symlinks resolved */
+	char dir[PATH_SIZE];  /* root, or root/accounts/NAME */
+	char account[33];     /* "" for the unnamed one */
 };
 
 /* Finds and, with create, makes the folders (0700). name: 1..32 of A-Za-z0-9_-, or NULL. Without
@@ -25,9 +31,9 @@ int home_find(struct home *h, const char *name, bool create, struct err *e);
 
 struct command {
 	const char *name;
-	const char *args;         /* for help: "[-n N] [-f]" */
-	const char *help;         /* one line */
-	int (*run)(const struct home *h, int argc, char **argv);  /* argv[0] is the command's name */
+	const char *args;					 /* for help: "[-n N] [-f]" */
+	const char *help;					 /* one line */
+	int (*run)(const struct home *h, int argc, char **argv); /* argv[0] is the command's name */
 	bool makes_home;
 };
 
@@ -51,7 +57,7 @@ int cmd_help(const struct home *h, int argc, char **argv);
 /* "kairo: MESSAGE" on stderr, safe for a terminal. Returns EXIT_FAILED, or what the code means
  * (E_AUTH: EXIT_LOGIN_NEEDED). */
 int say_err(const struct err *e);
-int say_usage(const char *command, const char *what);       /* returns EXIT_USAGE */
+int say_usage(const char *command, const char *what); /* returns EXIT_USAGE */
 /* Untrusted text to a stream, made safe for a terminal. */
 void print_safe(FILE *f, struct view v);
 /* All of standard input, at most max bytes. */

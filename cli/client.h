@@ -11,15 +11,15 @@ typedef int client_line_cb(void *arg, struct view line);
 
 struct client_call {
 	const char *method, *path;
-	struct view body;              /* JSON; empty: none */
-	int64_t timeout_ms;            /* 0: 10 s; -1: none */
-	client_line_cb *on_line;       /* NULL: collect into answer */
+	struct view body;	 /* JSON; empty: none */
+	int64_t timeout_ms;	 /* 0: 10 s; -1: none */
+	client_line_cb *on_line; /* NULL: collect into answer */
 	void *arg;
-	struct str *answer;            /* appended; may be NULL with on_line */
+	struct str *answer; /* appended; may be NULL with on_line */
 };
 
-/* 0: an answer of 2xx. E_NOTFOUND: no daemon listens. Otherwise the daemon's own message. Runs a loop
- * of its own; SIGINT ends the call (E_CANCELLED) and with it what was asked for. */
+/* 0: an answer of 2xx. E_NOTFOUND: no daemon listens. Otherwise the daemon's own message. Runs a
+ * loop of its own; SIGINT ends the call (E_CANCELLED) and with it what was asked for. */
 int client_request(const struct home *h, const struct client_call *c, struct err *e);
 
 #endif

@@ -13,11 +13,12 @@
 
 enum { EVENT_MAX = 24 << 20 };
 
-/* --- What a person at a terminal sees of a turn --------------------------------------------------- */
+/* --- What a person at a terminal sees of a turn
+ * --------------------------------------------------- */
 
 struct view_state {
-	bool streamed;      /* text was printed as it came */
-	bool at_start;      /* of a line */
+	bool streamed; /* text was printed as it came */
+	bool at_start; /* of a line */
 	int code;
 };
 
@@ -31,7 +32,8 @@ static void show_text(struct view_state *v, struct view text)
 	v->at_start = text.p[text.n - 1] == '\n';
 }
 
-static void show_done(struct view_state *v, struct view text, const char *result, struct view detail)
+static void show_done(
+	struct view_state *v, struct view text, const char *result, struct view detail)
 {
 	bool ok = !strcmp(result, "ok");
 
@@ -77,7 +79,8 @@ static int on_line(void *arg, struct view line)
 	return 0;
 }
 
-/* --- With a daemon: through its FIFO ---------------------------------------------------------------- */
+/* --- With a daemon: through its FIFO
+ * ---------------------------------------------------------------- */
 
 static int ask_daemon(const struct home *h, struct view prompt, struct view_state *v, struct err *e)
 {
@@ -105,7 +108,8 @@ static int ask_daemon(const struct home *h, struct view prompt, struct view_stat
 	return rc;
 }
 
-/* --- Without one: the engine in this process --------------------------------------------------------- */
+/* --- Without one: the engine in this process
+ * --------------------------------------------------------- */
 
 struct local {
 	struct loop *loop;
@@ -170,8 +174,8 @@ static int run_local(struct local *l, struct workshop *shop, struct view prompt,
 
 	l->db = shop->db;
 	l->err = e;
-	if (turns_open(&l->turns, l->loop, shop->engine, cfg->turn_minutes * 60000, on_event, l, shop->log,
-		    e) == 0 &&
+	if (turns_open(&l->turns, l->loop, shop->engine, cfg->turn_minutes * 60000, on_event, l,
+		    shop->log, e) == 0 &&
 		sigwatch_new(&intr, l->loop, SIGINT, on_interrupt, l, e) == 0 &&
 		turns_start(l->turns, &in, e) == 0 && loop_run(l->loop, e) == 0)
 		rc = l->rc;
@@ -189,7 +193,8 @@ static int ask_here(const struct home *h, struct view prompt, struct view_state 
 	int rc = -1;
 
 	if (config_load(&cfg, h->dir, e) == 0 && config_load_key(cfg, e) == 0 &&
-		log_open_fd(&log, STDERR_FILENO, LOG_ERROR, e) == 0 && loop_open(&l.loop, NULL, e) == 0 &&
+		log_open_fd(&log, STDERR_FILENO, LOG_ERROR, e) == 0 &&
+		loop_open(&l.loop, NULL, e) == 0 &&
 		workshop_open(&shop, h, cfg, l.loop, log, e) == 0)
 		rc = run_local(&l, &shop, prompt, cfg, e);
 	workshop_close(&shop);
@@ -212,7 +217,8 @@ int cmd_ask(const struct home *h, int argc, char **argv)
 	if (argc == 1)
 		rc = read_stdin(ENGINE_INPUT_MAX, &prompt, &e);
 	if (rc == 0 && !view_trim(str_view(&prompt)).n)
-		rc = err_set(&e, E_FORMAT, "there is no prompt: kairo ask \"TEXT\", or through standard input");
+		rc = err_set(&e, E_FORMAT,
+			"there is no prompt: kairo ask \"TEXT\", or through standard input");
 	if (rc == 0 && !utf8_valid(str_view(&prompt)))
 		rc = err_set(&e, E_FORMAT, "the prompt is not valid UTF-8");
 	if (rc == 0) {
@@ -251,9 +257,10 @@ int cmd_send(const struct home *h, int argc, char **argv)
 	json_close(&w);
 	rc = json_out_end(&w, &e);
 	if (rc == 0) {
-		const struct client_call call = {
-			.method = "POST", .path = "/v1/send", .body = str_view(&body), .answer = &answer
-		};
+		const struct client_call call = { .method = "POST",
+			.path = "/v1/send",
+			.body = str_view(&body),
+			.answer = &answer };
 		rc = client_request(h, &call, &e);
 	}
 	str_release(&body);

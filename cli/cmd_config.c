@@ -12,7 +12,8 @@ static int unknown_key(const char *name)
 {
 	fputs("kairo: no setting \"", stderr);
 	print_safe(stderr, view_of(name));
-	fprintf(stderr, "\"; did you mean %s? (kairo config list shows all)\n", config_nearest(name));
+	fprintf(stderr, "\"; did you mean %s? (kairo config list shows all)\n",
+		config_nearest(name));
 	return EXIT_USAGE;
 }
 
@@ -107,6 +108,6 @@ int cmd_config(const struct home *h, int argc, char **argv)
 			return unknown_key(argv[2]);
 		return config_unset(h->dir, argv[2], &e) < 0 ? say_err(&e) : EXIT_DONE;
 	}
-	return say_usage("config",
-		"config list | get KEY | set KEY VALUE | set KEY --stdin | unset KEY");
+	return say_usage(
+		"config", "config list | get KEY | set KEY VALUE | set KEY --stdin | unset KEY");
 }

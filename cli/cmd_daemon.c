@@ -16,8 +16,8 @@
 
 enum {
 	START_WAIT_MS = 20000,
-	STOP_WAIT_MS = 10000,  /* TERM to KILL */
-	LOG_TAIL = 64 << 10,   /* bytes of the log that are looked at (kairo-architecture) */
+	STOP_WAIT_MS = 10000, /* TERM to KILL */
+	LOG_TAIL = 64 << 10,  /* bytes of the log that are looked at (kairo-architecture) */
 	LOG_LINES = 100,
 	READY_FD = 3
 };
@@ -53,7 +53,8 @@ static void become_daemon(const struct home *h, int ready, int errlog)
 	argv[n++] = "--background";
 	argv[n] = NULL;
 	setsid();
-	if (null < 0 || chdir("/") < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(errlog, 2) < 0)
+	if (null < 0 || chdir("/") < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
+		dup2(errlog, 2) < 0)
 		_exit(127);
 	if (ready == READY_FD)
 		fcntl(ready, F_SETFD, 0);
@@ -72,7 +73,8 @@ static int open_stderr_file(const struct home *h, struct err *e)
 	struct stat st;
 
 	if (path_join(dir, h->dir, "logs", e) < 0 || file_mkdir_private(dir, e) < 0 ||
-		path_join(path, dir, "stderr.log", e) < 0 || path_join(old, dir, "stderr.log.1", e) < 0)
+		path_join(path, dir, "stderr.log", e) < 0 ||
+		path_join(old, dir, "stderr.log.1", e) < 0)
 		return -1;
 	if (lstat(path, &st) == 0 && st.st_size > LOG_FILE_MAX)
 		rename(path, old);
@@ -113,7 +115,8 @@ static int start_failed(const struct home *h, char *line)
 		print_safe(stderr, view_of(msg + 1));
 		fputc('\n', stderr);
 	} else {
-		fprintf(stderr, "kairo: the daemon did not start; see %s/logs/stderr.log\n", h->dir);
+		fprintf(stderr, "kairo: the daemon did not start; see %s/logs/stderr.log\n",
+			h->dir);
 	}
 	return code;
 }
@@ -175,7 +178,8 @@ int cmd_restart(const struct home *h, int argc, char **argv)
 	return rc == EXIT_DONE || rc == EXIT_NOT_RUNNING ? cmd_start(h, argc, argv) : rc;
 }
 
-/* --- logs ---------------------------------------------------------------------------------------- */
+/* --- logs ----------------------------------------------------------------------------------------
+ */
 
 static struct view last_lines(struct view text, long lines, bool cut)
 {
@@ -214,7 +218,8 @@ static int follow(const char *path, struct err *e)
 	lseek(fd, size, SEEK_SET);
 	for (;;) {
 		pass_on(fd);
-		if (fstat(fd, &mine) < 0 || lstat(path, &named) < 0 || mine.st_ino == named.st_ino) {
+		if (fstat(fd, &mine) < 0 || lstat(path, &named) < 0 ||
+			mine.st_ino == named.st_ino) {
 			usleep(200 * 1000);
 			continue;
 		}
@@ -239,7 +244,8 @@ int cmd_logs(const struct home *h, int argc, char **argv)
 	while ((opt = getopt(argc, argv, "n:f")) != -1) {
 		if (opt == 'f')
 			followed = true;
-		else if (opt != 'n' || parse_u64(view_of(optarg), &lines) < 0 || !lines || lines > 100000)
+		else if (opt != 'n' || parse_u64(view_of(optarg), &lines) < 0 || !lines ||
+			 lines > 100000)
 			return say_usage("logs", "-n wants a number of lines from 1 to 100000");
 	}
 	if (optind != argc)

@@ -33,8 +33,8 @@ struct doctor {
 	struct loop *loop;
 	struct http *ilink_http, *model_http;
 	int failed, warned;
-	int64_t server_time;       /* Unix seconds from the server's Date header; 0 unknown */
-	bool reached;              /* the iLink host answered over HTTP */
+	int64_t server_time; /* Unix seconds from the server's Date header; 0 unknown */
+	bool reached;	     /* the iLink host answered over HTTP */
 };
 
 __attribute__((format(printf, 2, 3))) static void ok(const char *what, const char *fmt, ...)
@@ -48,8 +48,8 @@ __attribute__((format(printf, 2, 3))) static void ok(const char *what, const cha
 	putchar('\n');
 }
 
-__attribute__((format(printf, 5, 6))) static void bad(struct doctor *d, bool fail, const char *what,
-	const char *todo, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static void bad(
+	struct doctor *d, bool fail, const char *what, const char *todo, const char *fmt, ...)
 {
 	char text[600];
 	va_list ap;
@@ -66,14 +66,16 @@ __attribute__((format(printf, 5, 6))) static void bad(struct doctor *d, bool fai
 		d->warned++;
 }
 
-/* --- This machine --------------------------------------------------------------------------------- */
+/* --- This machine
+ * --------------------------------------------------------------------------------- */
 
 static bool check_config(struct doctor *d)
 {
 	struct err e = ERR_INIT;
 
 	if (config_load(&d->cfg, d->home->dir, &e) < 0) {
-		bad(d, true, "config", "correct that line, or remove the file to start afresh", "%s", e.msg);
+		bad(d, true, "config", "correct that line, or remove the file to start afresh",
+			"%s", e.msg);
 		return false;
 	}
 	if (config_load_key(d->cfg, &e) < 0)
@@ -92,13 +94,15 @@ static void check_home(struct doctor *d)
 	struct stat st;
 
 	if (lstat(d->home->dir, &st) < 0)
-		bad(d, false, "home", "kairo login makes it", "%s does not exist yet", d->home->dir);
+		bad(d, false, "home", "kairo login makes it", "%s does not exist yet",
+			d->home->dir);
 	else if (st.st_uid != geteuid())
-		bad(d, true, "home", "run kairo as its owner, or set KAIRO_HOME to a folder of yours",
+		bad(d, true, "home",
+			"run kairo as its owner, or set KAIRO_HOME to a folder of yours",
 			"%s belongs to another user", d->home->dir);
 	else if (st.st_mode & 077)
-		bad(d, true, "home", "chmod 700 that folder: it holds credentials", "%s is open to others",
-			d->home->dir);
+		bad(d, true, "home", "chmod 700 that folder: it holds credentials",
+			"%s is open to others", d->home->dir);
 	else
 		ok("home", "%s", d->home->dir);
 }
@@ -115,8 +119,8 @@ static void check_disk(struct doctor *d)
 	}
 	unsigned long long mib = (unsigned long long)v.f_bavail * v.f_frsize >> 20;
 	if (mib < DISK_FAIL_MIB)
-		bad(d, true, "disk", "free some space: messages cannot be stored safely", "%llu MiB free at %s",
-			mib, at);
+		bad(d, true, "disk", "free some space: messages cannot be stored safely",
+			"%llu MiB free at %s", mib, at);
 	else if (mib < DISK_WARN_MIB)
 		bad(d, false, "disk", "free some space soon", "%llu MiB free at %s", mib, at);
 	else
@@ -129,10 +133,11 @@ static void check_workspace(struct doctor *d)
 	struct err e = ERR_INIT;
 
 	if (workspace_find(path, d->cfg->workspace, d->home->root, false, &e) < 0)
-		bad(d, e.code != E_NOTFOUND, "workspace", "kairo config set workspace PATH", "%s", e.msg);
+		bad(d, e.code != E_NOTFOUND, "workspace", "kairo config set workspace PATH", "%s",
+			e.msg);
 	else if (access(path, R_OK | W_OK | X_OK) < 0)
-		bad(d, true, "workspace", "give yourself read and write access to it", "%s: %s", path,
-			strerror(errno));
+		bad(d, true, "workspace", "give yourself read and write access to it", "%s: %s",
+			path, strerror(errno));
 	else
 		ok("workspace", "%s", path);
 }
@@ -163,7 +168,8 @@ static void check_sandbox(struct doctor *d)
 	str_release(&line);
 }
 
-/* --- The network ----------------------------------------------------------------------------------- */
+/* --- The network
+ * ----------------------------------------------------------------------------------- */
 
 static bool is_fake_ip(const struct sockaddr *sa)
 {
@@ -208,8 +214,8 @@ static bool check_host(struct doctor *d, const char *what, const char *url)
 	}
 	snprintf(port, sizeof(port), "%d", u.port);
 	if ((rc = getaddrinfo(host, port, &hints, &list)) != 0) {
-		bad(d, true, what, "check the network and /etc/resolv.conf", "the name %s cannot be resolved: %s",
-			host, gai_strerror(rc));
+		bad(d, true, what, "check the network and /etc/resolv.conf",
+			"the name %s cannot be resolved: %s", host, gai_strerror(rc));
 		return false;
 	}
 	if (is_fake_ip(list->ai_addr) && !d->cfg->network.allow_fake_ip)
@@ -221,8 +227,8 @@ static bool check_host(struct doctor *d, const char *what, const char *url)
 		rc = connect_within(ai, CONNECT_MS);
 	freeaddrinfo(list);
 	if (rc) {
-		bad(d, true, what, "check the network, a firewall, or network.proxy", "no connection to %s:%s: %s",
-			host, port, strerror(rc));
+		bad(d, true, what, "check the network, a firewall, or network.proxy",
+			"no connection to %s:%s: %s", host, port, strerror(rc));
 		return false;
 	}
 	ok(what, "%s resolves and accepts connections on port %s", host, port);
@@ -252,8 +258,8 @@ static void on_answer(void *arg, const struct http_result *r)
 	loop_stop(a->loop);
 }
 
-static void get(struct doctor *d, struct http *pool, const char *url, const char *bearer,
-	struct answer *a)
+static void get(
+	struct doctor *d, struct http *pool, const char *url, const char *bearer, struct answer *a)
 {
 	char auth[ACCOUNT_TOKEN_MAX + 16];
 	const struct http_header h[] = { { "Authorization", auth } };
@@ -282,10 +288,13 @@ static void get(struct doctor *d, struct http *pool, const char *url, const char
 static const char *advice(enum http_fail f)
 {
 	switch (f) {
-	case HTTP_FAIL_TLS: return "check the clock, ca-certificates, and whether a proxy breaks TLS open";
-	case HTTP_FAIL_PEER: return "the address is not public; for a local test server set "
-				    "network.allow_loopback";
-	case HTTP_FAIL_TIMEOUT: return "the host does not answer in time; try again, or check the network";
+	case HTTP_FAIL_TLS:
+		return "check the clock, ca-certificates, and whether a proxy breaks TLS open";
+	case HTTP_FAIL_PEER:
+		return "the address is not public; for a local test server set "
+		       "network.allow_loopback";
+	case HTTP_FAIL_TIMEOUT:
+		return "the host does not answer in time; try again, or check the network";
 	default: return "check the network and the address";
 	}
 }
@@ -342,7 +351,8 @@ static void check_token(struct doctor *d)
 		.poll_http = d->ilink_http,
 		.api_http = d->ilink_http,
 		.loopback = d->cfg->network.allow_loopback,
-		.client_version = d->cfg->ilink.client_version[0] ? d->cfg->ilink.client_version : NULL,
+		.client_version =
+			d->cfg->ilink.client_version[0] ? d->cfg->ilink.client_version : NULL,
 		.bot_agent = d->cfg->ilink.bot_agent[0] ? d->cfg->ilink.bot_agent : NULL,
 		.route_tag = d->cfg->ilink.route_tag[0] ? d->cfg->ilink.route_tag : NULL,
 	};
@@ -353,9 +363,11 @@ static void check_token(struct doctor *d)
 	if (w.err.code == E_OK)
 		ok("token", "the server accepts it");
 	else if (w.err.code == E_AUTH)
-		bad(d, true, "token", "kairo login --force, then kairo restart", "the login has expired");
+		bad(d, true, "token", "kairo login --force, then kairo restart",
+			"the login has expired");
 	else
-		bad(d, true, "token", "try again; if it stays, kairo login --force", "%s", w.err.msg);
+		bad(d, true, "token", "try again; if it stays, kairo login --force", "%s",
+			w.err.msg);
 }
 
 static void check_account(struct doctor *d)
@@ -379,7 +391,8 @@ static void check_account(struct doctor *d)
 		check_token(d);
 }
 
-/* --- The model --------------------------------------------------------------------------------------- */
+/* --- The model
+ * --------------------------------------------------------------------------------------- */
 
 static void check_model(struct doctor *d)
 {
@@ -388,7 +401,8 @@ static void check_model(struct doctor *d)
 	size_t n = strlen(d->cfg->model.base_url);
 
 	if (!n || !d->cfg->model.name[0]) {
-		bad(d, true, "model", "kairo config set model.base_url URL; kairo config set model.name NAME",
+		bad(d, true, "model",
+			"kairo config set model.base_url URL; kairo config set model.name NAME",
 			"no model is set up");
 		return;
 	}
@@ -403,7 +417,8 @@ static void check_model(struct doctor *d)
 		bad(d, true, "model", "kairo config set model.api_key --stdin",
 			"the provider refuses the key (status %d)", a.status);
 	else if (a.status >= 500)
-		bad(d, true, "model", "the provider has trouble; try again later", "status %d", a.status);
+		bad(d, true, "model", "the provider has trouble; try again later", "status %d",
+			a.status);
 	else if (a.status / 100 != 2)
 		bad(d, false, "model", "fine when `kairo ask hello` answers",
 			"the host answers, but does not list its models (status %d)", a.status);
@@ -411,7 +426,8 @@ static void check_model(struct doctor *d)
 		ok("model", "%s, the key is accepted", d->cfg->model.name);
 }
 
-/* --- The daemon --------------------------------------------------------------------------------------- */
+/* --- The daemon
+ * --------------------------------------------------------------------------------------- */
 
 static int64_t member_int(const struct json *obj, const char *name)
 {
@@ -434,13 +450,16 @@ static void check_window(struct doctor *d, const struct json *j)
 		bad(d, false, "window", "write anything to the bot on the phone",
 			"%lld of 10 sends are used up", (long long)used);
 	else
-		ok("window", "open for %lld min, %lld of 10 sends used", (long long)left / 60, (long long)used);
+		ok("window", "open for %lld min, %lld of 10 sends used", (long long)left / 60,
+			(long long)used);
 }
 
 static void check_daemon(struct doctor *d)
 {
 	struct str answer = STR_INIT(1 << 20);
-	const struct client_call call = { .method = "GET", .path = "/v1/status", .answer = &answer };
+	const struct client_call call = {
+		.method = "GET", .path = "/v1/status", .answer = &answer
+	};
 	struct json *j = NULL;
 	struct view state = VIEW_NONE, why = VIEW_NONE;
 	struct err e = ERR_INIT;

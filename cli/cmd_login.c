@@ -20,10 +20,10 @@ struct session {
 	struct watch *keys;
 	struct config *cfg;
 	char workspace[PATH_SIZE];
-	int64_t dead_at;       /* monotonic: when the code shown will be too old */
-	bool waiting;          /* a countdown is on the screen */
+	int64_t dead_at; /* monotonic: when the code shown will be too old */
+	bool waiting;	 /* a countdown is on the screen */
 	bool tty;
-	int code;              /* of the command */
+	int code; /* of the command */
 };
 
 static void end(struct session *s, int code)
@@ -42,7 +42,8 @@ static void on_tick(void *arg)
 	int64_t left = (s->dead_at - loop_now(s->loop)) / 1000;
 
 	if (s->waiting && s->tty) {
-		printf("\rthe code lives for about %lld more seconds \b", (long long)(left > 0 ? left : 0));
+		printf("\rthe code lives for about %lld more seconds \b",
+			(long long)(left > 0 ? left : 0));
 		fflush(stdout);
 	}
 	timer_arm(s->tick, 1000);
@@ -144,7 +145,9 @@ static void on_report(void *arg, const struct login_report *r)
 	case LOGIN_WRONG_NUMBER: ask_number(s, "That was not the number on the phone."); break;
 	case LOGIN_BLOCKED: say(s, "too many wrong numbers; a new code follows"); break;
 	case LOGIN_QR_EXPIRED: say(s, "the code is too old; a new one follows"); break;
-	case LOGIN_REDIRECTED: say(s, "the account lives in another data centre; going there"); break;
+	case LOGIN_REDIRECTED:
+		say(s, "the account lives in another data centre; going there");
+		break;
 	case LOGIN_TROUBLE:
 		if (s->waiting && s->tty)
 			putchar('\n');
@@ -196,7 +199,8 @@ static int by_qr(struct session *s, const char *base_url, bool force, struct err
 		.poll_http = http,
 		.api_http = http,
 		.loopback = s->cfg->network.allow_loopback,
-		.client_version = s->cfg->ilink.client_version[0] ? s->cfg->ilink.client_version : NULL,
+		.client_version =
+			s->cfg->ilink.client_version[0] ? s->cfg->ilink.client_version : NULL,
 		.bot_agent = s->cfg->ilink.bot_agent[0] ? s->cfg->ilink.bot_agent : NULL,
 		.route_tag = s->cfg->ilink.route_tag[0] ? s->cfg->ilink.route_tag : NULL,
 	};
@@ -237,8 +241,8 @@ static int by_import(struct session *s, const char *dir, struct err *e)
 int cmd_login(const struct home *h, int argc, char **argv)
 {
 	static const struct option longs[] = { { "force", no_argument, NULL, 'f' },
-		{ "base-url", required_argument, NULL, 'b' }, { "import", required_argument, NULL, 'i' },
-		{ NULL, 0, NULL, 0 } };
+		{ "base-url", required_argument, NULL, 'b' },
+		{ "import", required_argument, NULL, 'i' }, { NULL, 0, NULL, 0 } };
 	struct session s = { .home = h, .tty = isatty(STDOUT_FILENO), .code = EXIT_FAILED };
 	const char *base_url = NULL, *import = NULL;
 	bool force = false;

@@ -74,7 +74,8 @@ static void print_work(const struct json *j)
 
 	json_get_bool(j, "paused", JSON_OPTIONAL, &paused, &e);
 	printf("queue        %" PRId64 " of %" PRId64 " waiting%s\n", num_of(queue, "waiting"),
-		num_of(queue, "limit"), paused ? ", paused (/resume on the phone ends the pause)" : "");
+		num_of(queue, "limit"),
+		paused ? ", paused (/resume on the phone ends the pause)" : "");
 	if (turn && json_type(turn) == JSON_OBJECT)
 		printf("turn         running for %" PRId64 " s\n", num_of(turn, "age_s"));
 	else
@@ -83,7 +84,8 @@ static void print_work(const struct json *j)
 		num_of(sends, "used"), num_of(sends, "limit"));
 	printf("parts        %" PRId64 " parked, %" PRId64 " refused, %" PRId64 " unknown, %" PRId64
 	       " unconfirmed\n",
-		num_of(j, "parked"), num_of(j, "refused"), num_of(j, "unknown"), num_of(j, "unconfirmed"));
+		num_of(j, "parked"), num_of(j, "refused"), num_of(j, "unknown"),
+		num_of(j, "unconfirmed"));
 	if (text_of(j, "intake_error", buf, sizeof(buf))[0])
 		line("intake", buf);
 }
@@ -144,7 +146,9 @@ int cmd_status(const struct home *h, int argc, char **argv)
 {
 	bool json = argc == 2 && !strcmp(argv[1], "--json");
 	struct str answer = STR_INIT(1 << 20);
-	const struct client_call call = { .method = "GET", .path = "/v1/status", .answer = &answer };
+	const struct client_call call = {
+		.method = "GET", .path = "/v1/status", .answer = &answer
+	};
 	struct json *j = NULL;
 	struct err e = ERR_INIT;
 	int rc = EXIT_DONE;

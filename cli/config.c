@@ -22,16 +22,34 @@ static const char *const sandboxes[] = { "best", "required", NULL };
 struct row {
 	struct config_key key;
 	size_t offset;
-	const char *env;            /* an override from the environment, or NULL */
+	const char *env; /* an override from the environment, or NULL */
 };
 
-#define AT(field)               offsetof(struct config, field)
-#define STRING(n, f, dflt, h)   { { n, CONFIG_STRING, dflt, 0, 0, NULL, false, h }, AT(f), NULL }
-#define PATH(n, f, dflt, h)     { { n, CONFIG_PATH, dflt, 0, 0, NULL, false, h }, AT(f), NULL }
-#define LIST(n, f, max, l, h)   { { n, CONFIG_LIST, NULL, 0, max, NULL, l, h }, AT(f), NULL }
-#define BOOL(n, f, h)           { { n, CONFIG_BOOL, "false", 0, 0, NULL, false, h }, AT(f), NULL }
-#define INT(n, f, d, lo, hi, l, h) { { n, CONFIG_INT, d, lo, hi, NULL, l, h }, AT(f), NULL }
-#define ENUM(n, f, d, v, l, h)  { { n, CONFIG_ENUM, d, 0, 0, v, l, h }, AT(f), NULL }
+#define AT(field) offsetof(struct config, field)
+#define STRING(n, f, dflt, h)                                                                      \
+	{                                                                                          \
+		{ n, CONFIG_STRING, dflt, 0, 0, NULL, false, h }, AT(f), NULL                      \
+	}
+#define PATH(n, f, dflt, h)                                                                        \
+	{                                                                                          \
+		{ n, CONFIG_PATH, dflt, 0, 0, NULL, false, h }, AT(f), NULL                        \
+	}
+#define LIST(n, f, max, l, h)                                                                      \
+	{                                                                                          \
+		{ n, CONFIG_LIST, NULL, 0, max, NULL, l, h }, AT(f), NULL                          \
+	}
+#define BOOL(n, f, h)                                                                              \
+	{                                                                                          \
+		{ n, CONFIG_BOOL, "false", 0, 0, NULL, false, h }, AT(f), NULL                     \
+	}
+#define INT(n, f, d, lo, hi, l, h)                                                                 \
+	{                                                                                          \
+		{ n, CONFIG_INT, d, lo, hi, NULL, l, h }, AT(f), NULL                              \
+	}
+#define ENUM(n, f, d, v, l, h)                                                                     \
+	{                                                                                          \
+		{ n, CONFIG_ENUM, d, 0, 0, v, l, h }, AT(f), NULL                                  \
+	}
 
 static const struct row rows[] = {
 	PATH("workspace", workspace, "~/kairo", "the folder the agent works in"),
@@ -50,7 +68,8 @@ static const struct row rows[] = {
 	{ { "model.base_url", CONFIG_STRING, NULL, 0, 0, NULL, false,
 		  "address of an OpenAI-compatible API, as https://api.moonshot.cn/v1" },
 		AT(model.base_url), "KAIRO_MODEL_BASE_URL" },
-	{ { "model.name", CONFIG_STRING, NULL, 0, 0, NULL, false, "the model's name at that provider" },
+	{ { "model.name", CONFIG_STRING, NULL, 0, 0, NULL, false,
+		  "the model's name at that provider" },
 		AT(model.name), "KAIRO_MODEL_NAME" },
 	PATH("model.api_key_file", model.api_key_file, NULL,
 		"file with the provider's key; kairo config set model.api_key --stdin makes one"),
@@ -62,13 +81,15 @@ static const struct row rows[] = {
 		"model calls one task may make"),
 	INT("model.idle_seconds", model.idle_seconds, "120", 5, 3600, false,
 		"how long the model may stay silent"),
-	STRING("model.system_prompt", model.system_prompt, NULL, "words added to the system prompt"),
+	STRING("model.system_prompt", model.system_prompt, NULL,
+		"words added to the system prompt"),
 	BOOL("network.allow_loopback", network.allow_loopback,
 		"accept plain http and 127.0.0.1 as the WeChat server; for development only"),
 	BOOL("network.allow_fake_ip", network.allow_fake_ip,
 		"count 198.18.0.0/15 as public, for proxies with fake-IP DNS"),
 	STRING("network.proxy", network.proxy, NULL, "proxy for all requests, as http://host:port"),
-	PATH("network.ca_file", network.ca_file, NULL, "certificates to trust instead of the system's"),
+	PATH("network.ca_file", network.ca_file, NULL,
+		"certificates to trust instead of the system's"),
 	ENUM("sandbox.mode", sandbox.mode, "best", sandboxes, false,
 		"required: tools refuse where files cannot be confined; best: run with what there is"),
 	LIST("sandbox.read", sandbox.read, READ_MAX, false, "further folders tools may read"),
@@ -148,8 +169,8 @@ static int put_string(struct config *c, const struct row *r, const char *s, stru
 	return 0;
 }
 
-static int put_list(struct config *c, const struct row *r, const char *const *items, size_t n,
-	struct err *e)
+static int put_list(
+	struct config *c, const struct row *r, const char *const *items, size_t n, struct err *e)
 {
 	char **list = calloc(n + 1, sizeof(*list));
 
@@ -182,19 +203,20 @@ static int wrong(const struct row *r, struct err *e)
 
 	switch (k->type) {
 	case CONFIG_INT:
-		return err_set(e, E_FORMAT, "%s: expected a whole number from %lld to %lld", k->name,
-			(long long)k->min, (long long)k->max);
+		return err_set(e, E_FORMAT, "%s: expected a whole number from %lld to %lld",
+			k->name, (long long)k->min, (long long)k->max);
 	case CONFIG_BOOL: return err_set(e, E_FORMAT, "%s: expected true or false", k->name);
 	case CONFIG_LIST:
-		return err_set(e, E_FORMAT, "%s: expected a list of at most %lld strings, as [\"one\"]",
-			k->name, (long long)k->max);
+		return err_set(e, E_FORMAT,
+			"%s: expected a list of at most %lld strings, as [\"one\"]", k->name,
+			(long long)k->max);
 	case CONFIG_PATH:
-		return err_set(e, E_FORMAT, "%s: expected an absolute path, or one that begins with ~/",
-			k->name);
+		return err_set(e, E_FORMAT,
+			"%s: expected an absolute path, or one that begins with ~/", k->name);
 	case CONFIG_ENUM:
 		for (size_t i = 0, n = 0; k->values[i] && n < sizeof(values); i++)
-			n += (size_t)snprintf(values + n, sizeof(values) - n, "%s\"%s\"", i ? " or " : "",
-				k->values[i]);
+			n += (size_t)snprintf(values + n, sizeof(values) - n, "%s\"%s\"",
+				i ? " or " : "", k->values[i]);
 		return err_set(e, E_FORMAT, "%s: expected %s", k->name, values);
 	default: return err_set(e, E_FORMAT, "%s: expected a string", k->name);
 	}
@@ -230,7 +252,8 @@ static bool fits(const struct row *r, const struct toml_value *v)
 	}
 }
 
-static int put_value(struct config *c, const struct row *r, const struct toml_value *v, struct err *e)
+static int put_value(
+	struct config *c, const struct row *r, const struct toml_value *v, struct err *e)
 {
 	if (!fits(r, v))
 		return wrong(r, e);
@@ -258,7 +281,8 @@ static int put_default(struct config *c, const struct row *r, struct err *e)
 	}
 }
 
-/* --- What one table cannot say ------------------------------------------------------------------ */
+/* --- What one table cannot say ------------------------------------------------------------------
+ */
 
 static bool is_header_safe(const char *s)
 {
@@ -273,8 +297,8 @@ static int check_url(const char *name, const char *url, struct err *e)
 	if (!url[0])
 		return 0;
 	if (strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)
-		return err_set(e, E_FORMAT, "%s: expected an address that begins with https:// or http://",
-			name);
+		return err_set(e, E_FORMAT,
+			"%s: expected an address that begins with https:// or http://", name);
 	for (const char *p = url; *p; p++)
 		if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f)
 			return err_set(e, E_FORMAT, "%s: holds a character no address has", name);
@@ -289,16 +313,19 @@ static int check_url(const char *name, const char *url, struct err *e)
 
 static int check_whole(const struct config *c, struct err *e)
 {
-	const char *const words[] = { "ilink.client_version", c->ilink.client_version, "ilink.bot_agent",
-		c->ilink.bot_agent, "ilink.route_tag", c->ilink.route_tag, "model.name", c->model.name };
+	const char *const words[] = { "ilink.client_version", c->ilink.client_version,
+		"ilink.bot_agent", c->ilink.bot_agent, "ilink.route_tag", c->ilink.route_tag,
+		"model.name", c->model.name };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i += 2)
 		if (!is_header_safe(words[i + 1]) || strlen(words[i + 1]) > 256)
-			return err_set(e, E_FORMAT, "%s: expected at most 256 characters, no control characters",
+			return err_set(e, E_FORMAT,
+				"%s: expected at most 256 characters, no control characters",
 				words[i]);
 	for (size_t i = 0; c->allowed_users[i]; i++)
 		if (!c->allowed_users[i][0] || strlen(c->allowed_users[i]) > 128)
-			return err_set(e, E_FORMAT, "allowed_users: a user id has 1 to 128 characters");
+			return err_set(
+				e, E_FORMAT, "allowed_users: a user id has 1 to 128 characters");
 	for (size_t i = 0; c->sandbox.read[i]; i++)
 		if (c->sandbox.read[i][0] != '/')
 			return err_set(e, E_FORMAT, "sandbox.read: expected absolute paths");
@@ -307,7 +334,8 @@ static int check_whole(const struct config *c, struct err *e)
 	return check_url("network.proxy", c->network.proxy, e);
 }
 
-/* --- Loading ------------------------------------------------------------------------------------- */
+/* --- Loading -------------------------------------------------------------------------------------
+ */
 
 static size_t distance(const char *a, const char *b)
 {
@@ -357,7 +385,8 @@ const char *config_nearest(const char *name)
 
 static int located(const struct toml_value *v, bool key, struct err *e)
 {
-	return err_wrap(e, CONFIG_FILE ":%d:%d", key ? v->key_line : v->line, key ? v->key_col : v->col);
+	return err_wrap(
+		e, CONFIG_FILE ":%d:%d", key ? v->key_line : v->line, key ? v->key_col : v->col);
 }
 
 static int apply(struct config *c, const struct toml *t, struct err *e)
@@ -368,7 +397,8 @@ static int apply(struct config *c, const struct toml *t, struct err *e)
 		const struct toml_value *v = toml_at(t, i);
 
 		if (!r) {
-			err_set(e, E_FORMAT, "no setting \"%s\", did you mean %s?", name, config_nearest(name));
+			err_set(e, E_FORMAT, "no setting \"%s\", did you mean %s?", name,
+				config_nearest(name));
 			return located(v, true, e);
 		}
 		if (put_value(c, r, v, e) < 0)
@@ -392,6 +422,7 @@ static int from_text(struct config **out, struct view text, bool env, struct err
 {
 	struct config *c = calloc(1, sizeof(*c));
 	struct toml *t = NULL;
+	struct err here = ERR_INIT;
 	int rc = -1;
 
 	*out = NULL;
@@ -404,8 +435,9 @@ static int from_text(struct config **out, struct view text, bool env, struct err
 		err_set(e, E_NOMEM, "out of memory");
 		goto out;
 	}
-	if (toml_read(&t, text, e) < 0) {
-		err_wrap(e, CONFIG_FILE);
+	if (toml_read(&t, text, &here) < 0) {
+		err_set(e, here.code, CONFIG_FILE ":%s",
+			here.msg); /* which begins with "line:col: " */
 		goto out;
 	}
 	if (apply(c, t, e) < 0 || (env && apply_env(c, e) < 0))
@@ -472,7 +504,8 @@ static int take_key(struct config *c, struct view key, struct err *e)
 	key = view_trim(key);
 	for (size_t i = 0; i < key.n; i++)
 		if (key.p[i] <= ' ' || key.p[i] >= 0x7f)
-			return err_set(e, E_FORMAT, "the model's key holds a space or a control character");
+			return err_set(e, E_FORMAT,
+				"the model's key holds a space or a control character");
 	char *copy = strndup(key.n ? key.p : "", key.n);
 	if (!copy)
 		return err_set(e, E_NOMEM, "out of memory");
@@ -500,7 +533,8 @@ int config_load_key(struct config *c, struct err *e)
 	return rc;
 }
 
-/* --- The table for others ------------------------------------------------------------------------- */
+/* --- The table for others
+ * ------------------------------------------------------------------------- */
 
 const struct config_key *config_find(const char *name)
 {
@@ -564,7 +598,8 @@ int config_source(const char *home, const char *name, const char **out, struct e
 	return rc;
 }
 
-/* --- Changing ------------------------------------------------------------------------------------- */
+/* --- Changing
+ * ------------------------------------------------------------------------------------- */
 
 /* value.p NULL removes the key. The new text is loaded once before it replaces the old. */
 static int change(const char *home, const char *name, struct view value, struct err *e)
@@ -576,7 +611,8 @@ static int change(const char *home, const char *name, struct view value, struct 
 	int rc = -1;
 
 	if (path_join(lockpath, home, "config.lock", e) < 0 ||
-		lock_take(&lock, lockpath, LOCK_WAIT_MS, e) < 0 || read_file(home, path, &text, e) < 0 ||
+		lock_take(&lock, lockpath, LOCK_WAIT_MS, e) < 0 ||
+		read_file(home, path, &text, e) < 0 ||
 		toml_edit(str_view(&text), name, value, &fresh, e) < 0 ||
 		from_text(&check, str_view(&fresh), false, e) < 0)
 		goto out;
@@ -596,7 +632,7 @@ static int as_toml(const struct row *r, const char *value, struct str *out, stru
 	struct toml_value v;
 	struct err ignored = ERR_INIT;
 	bool text_type = r->key.type != CONFIG_INT && r->key.type != CONFIG_BOOL &&
-		r->key.type != CONFIG_LIST;
+			 r->key.type != CONFIG_LIST;
 	bool usable = toml_read_value(&hold, &v, view_of(value), &ignored) == 0 && fits(r, &v);
 
 	toml_free(&hold);
@@ -638,7 +674,8 @@ int config_set_secret(const char *home, const char *name, struct view secret, st
 		return err_set(e, E_NOTFOUND, "%s is no secret", name);
 	secret = view_trim(secret);
 	if (secret.n < 1 || secret.n > KEY_FILE_MAX - 1)
-		return err_set(e, E_FORMAT, "the key must have 1 to %d characters", KEY_FILE_MAX - 1);
+		return err_set(
+			e, E_FORMAT, "the key must have 1 to %d characters", KEY_FILE_MAX - 1);
 	for (size_t i = 0; i < secret.n; i++)
 		if (secret.p[i] <= ' ' || secret.p[i] >= 0x7f)
 			return err_set(e, E_FORMAT, "the key holds a space or a control character");

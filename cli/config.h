@@ -13,23 +13,24 @@
 
 /* Everything read from config.toml and the environment. Strings are never NULL unless said. */
 struct config {
-	char *workspace;             /* absolute; default ~/kairo */
-	char *engine;                /* "react" */
-	char *language;              /* auto zh en */
-	char *render_mode;           /* native plain */
-	char *log_level;             /* error warn info debug */
-	int64_t text_limit;          /* 1..3800, default 1800 */
-	int64_t queue_limit;         /* 1..1000, default 100 */
-	int64_t turn_minutes;        /* 1..1440, default 60 */
-	char **allowed_users;        /* NULL-terminated; at most 100 */
+	char *workspace;      /* absolute; default ~/kairo */
+	char *engine;	      /* "react" */
+	char *language;	      /* auto zh en */
+	char *render_mode;    /* native plain */
+	char *log_level;      /* error warn info debug */
+	int64_t text_limit;   /* 1..3800, default 1800 */
+	int64_t queue_limit;  /* 1..1000, default 100 */
+	int64_t turn_minutes; /* 1..1440, default 60 */
+	char **allowed_users; /* NULL-terminated; at most 100 */
 
 	struct {
-		char *base_url;      /* "" until set */
-		char *name;          /* "" until set */
-		char *api_key_file;  /* absolute; "" none */
+		char *base_url;	    /* "" until set */
+		char *name;	    /* "" until set */
+		char *api_key_file; /* absolute; "" none */
 		int64_t context_tokens, token_budget, max_iterations, idle_seconds;
 		char *system_prompt; /* added to the built-in one; "" none */
-		char *api_key;       /* from KAIRO_MODEL_API_KEY or the file, by config_load_key; "" none */
+		char *api_key; /* from KAIRO_MODEL_API_KEY or the file, by config_load_key; "" none
+				*/
 	} model;
 
 	struct {
@@ -38,38 +39,40 @@ struct config {
 	} network;
 
 	struct {
-		char *mode;          /* best required */
-		char **read;         /* absolute paths; at most 32 */
+		char *mode;  /* best required */
+		char **read; /* absolute paths; at most 32 */
 	} sandbox;
 
 	struct {
-		char *client_version, *bot_agent, *route_tag;   /* "" default */
+		char *client_version, *bot_agent, *route_tag; /* "" default */
 	} ilink;
 };
 
-/* Reads <home>/config.toml (a missing file gives the defaults) and the overrides KAIRO_MODEL_BASE_URL,
- * KAIRO_MODEL_NAME. Errors read "config.toml:LINE:COL: ...", unknown keys name the nearest known one.
- * A leading "~/" of a path is the user's home. */
+/* Reads <home>/config.toml (a missing file gives the defaults) and the overrides
+ * KAIRO_MODEL_BASE_URL, KAIRO_MODEL_NAME. Errors read "config.toml:LINE:COL: ...", unknown keys
+ * name the nearest known one. A leading "~/" of a path is the user's home. */
 int config_load(struct config **out, const char *home, struct err *e);
-void config_free(struct config **c);      /* wipes the key */
-/* Fill model.api_key from KAIRO_MODEL_API_KEY, else api_key_file (private, at most 4 KiB, trimmed). */
+void config_free(struct config **c); /* wipes the key */
+/* Fill model.api_key from KAIRO_MODEL_API_KEY, else api_key_file (private, at most 4 KiB, trimmed).
+ */
 int config_load_key(struct config *c, struct err *e);
 
-/* --- The table, for `config get/set/list`, the manual and completions -------------------------- */
+/* --- The table, for `config get/set/list`, the manual and completions --------------------------
+ */
 enum config_type { CONFIG_STRING, CONFIG_INT, CONFIG_BOOL, CONFIG_LIST, CONFIG_ENUM, CONFIG_PATH };
 
 struct config_key {
-	const char *name;            /* dotted */
+	const char *name; /* dotted */
 	enum config_type type;
-	const char *fallback;        /* default as text; NULL: empty */
-	int64_t min, max;            /* CONFIG_INT */
-	const char *const *values;   /* CONFIG_ENUM, NULL-terminated */
-	bool live;                   /* taken over on SIGHUP without a restart */
-	const char *help;            /* one line */
+	const char *fallback;	   /* default as text; NULL: empty */
+	int64_t min, max;	   /* CONFIG_INT */
+	const char *const *values; /* CONFIG_ENUM, NULL-terminated */
+	bool live;		   /* taken over on SIGHUP without a restart */
+	const char *help;	   /* one line */
 };
-const struct config_key *config_at(size_t i);     /* NULL behind the last */
+const struct config_key *config_at(size_t i); /* NULL behind the last */
 const struct config_key *config_find(const char *name);
-const char *config_nearest(const char *name);     /* the most similar key */
+const char *config_nearest(const char *name); /* the most similar key */
 
 /* The value in force as TOML text. */
 int config_get(const struct config *c, const char *name, struct str *out, struct err *e);
@@ -79,7 +82,8 @@ int config_source(const char *home, const char *name, const char **out, struct e
  * atomically, comments and order kept. Nothing is written when the result would not load. */
 int config_set(const char *home, const char *name, const char *value, struct err *e);
 int config_unset(const char *home, const char *name, struct err *e);
-/* Store a secret: key "model.api_key" goes to <home>/model.key (0600) and api_key_file points to it. */
+/* Store a secret: key "model.api_key" goes to <home>/model.key (0600) and api_key_file points to
+ * it. */
 int config_set_secret(const char *home, const char *name, struct view secret, struct err *e);
 
 #endif

@@ -20,7 +20,8 @@ enum qr_style qr_style_for_stdout(void)
 		const char *v = getenv(names[i]);
 
 		if (v && v[0])
-			return strcasestr(v, "utf-8") || strcasestr(v, "utf8") ? QR_BLOCKS : QR_ASCII;
+			return strcasestr(v, "utf-8") || strcasestr(v, "utf8") ? QR_BLOCKS
+									       : QR_ASCII;
 	}
 	return QR_ASCII;
 }
@@ -38,7 +39,8 @@ static void draw_blocks(const QRcode *q, struct str *out)
 	for (int y = -QUIET; y < q->width + QUIET; y += 2) {
 		str_adds(out, "\x1b[40;97m");
 		for (int x = -QUIET; x < q->width + QUIET; x++) {
-			bool top = light(q, x, y), bottom = y + 1 < q->width + QUIET && light(q, x, y + 1);
+			bool top = light(q, x, y),
+			     bottom = y + 1 < q->width + QUIET && light(q, x, y + 1);
 
 			str_adds(out, top && bottom ? "█" : top ? "▀" : bottom ? "▄" : " ");
 		}
@@ -60,8 +62,9 @@ int qr_draw(const char *text, enum qr_style style, struct str *out, struct err *
 	QRcode *q = QRcode_encodeString8bit(text, 0, QR_ECLEVEL_L);
 
 	if (!q)
-		return errno == ERANGE ? err_set(e, E_FORMAT, "the login link is too long for a QR code")
-				       : err_set(e, E_NOMEM, "out of memory for the QR code");
+		return errno == ERANGE
+			       ? err_set(e, E_FORMAT, "the login link is too long for a QR code")
+			       : err_set(e, E_NOMEM, "out of memory for the QR code");
 	if (style == QR_BLOCKS)
 		draw_blocks(q, out);
 	else

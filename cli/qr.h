@@ -6,13 +6,14 @@
 #include "base/str.h"
 
 enum qr_style {
-	QR_BLOCKS,     /* UTF-8 half blocks, colours set explicitly: bright white on black */
-	QR_ASCII       /* two characters a module, for dark terminals without UTF-8 or colours */
+	QR_BLOCKS, /* UTF-8 half blocks, colours set explicitly: bright white on black */
+	QR_ASCII   /* two characters a module, for dark terminals without UTF-8 or colours */
 };
 
 /* What standard output can show: blocks when it is a terminal with UTF-8 and colours. */
 enum qr_style qr_style_for_stdout(void);
-/* Appends the drawing with a quiet zone of four modules (ISO/IEC 18004). E_FORMAT: text too long. */
+/* Appends the drawing with a quiet zone of four modules (ISO/IEC 18004). E_FORMAT: text too long.
+ */
 int qr_draw(const char *text, enum qr_style style, struct str *out, struct err *e);
 
 #endif

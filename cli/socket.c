@@ -3,7 +3,8 @@
  *   POST /v1/pause, /v1/resume          {}
  *   POST /v1/stop                       {"all":bool}
  *   POST /v1/send                       {"text":"...","to":"..."}
- *   POST /v1/ask                        {"text":"..."}: events as JSON lines, streamed; leaving cancels
+ *   POST /v1/ask                        {"text":"..."}: events as JSON lines, streamed; leaving
+ * cancels
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -71,10 +72,12 @@ static int read_body(const struct httpd_req *r, struct json **out, struct err *e
 
 	if (json_read(out, body.n ? body : VIEW("{}"), &lim, e) < 0)
 		return -1;
-	return json_type(*out) == JSON_OBJECT ? 0 : err_set(e, E_FORMAT, "the body is no JSON object");
+	return json_type(*out) == JSON_OBJECT ? 0
+					      : err_set(e, E_FORMAT, "the body is no JSON object");
 }
 
-/* --- Routes: each answers by filling out, or fails ------------------------------------------------ */
+/* --- Routes: each answers by filling out, or fails
+ * ------------------------------------------------ */
 
 typedef int route_fn(struct app *a, const struct json *body, struct str *out, struct err *e);
 
@@ -93,7 +96,8 @@ static int on_pause(struct app *a, const struct json *body, struct str *out, str
 static int on_resume(struct app *a, const struct json *body, struct str *out, struct err *e)
 {
 	(void)body;
-	return control_pause(app_control(a), false, e) < 0 ? -1 : str_adds(out, "{\"paused\":false}");
+	return control_pause(app_control(a), false, e) < 0 ? -1
+							   : str_adds(out, "{\"paused\":false}");
 }
 
 static int on_stop(struct app *a, const struct json *body, struct str *out, struct err *e)
@@ -104,7 +108,8 @@ static int on_stop(struct app *a, const struct json *body, struct str *out, stru
 	if (json_get_bool(body, "all", JSON_OPTIONAL, &all, e) < 0 ||
 		control_stop(app_control(a), all, &stopped, &dropped, e) < 0)
 		return -1;
-	return str_addf(out, "{\"stopped\":%s,\"dropped\":%d}", stopped ? "true" : "false", dropped);
+	return str_addf(
+		out, "{\"stopped\":%s,\"dropped\":%d}", stopped ? "true" : "false", dropped);
 }
 
 static int on_send(struct app *a, const struct json *body, struct str *out, struct err *e)
@@ -158,7 +163,8 @@ static void answer(struct app *a, const struct route *rt, struct httpd_req *r)
 	str_release(&out);
 }
 
-/* --- Ask: a stream ------------------------------------------------------------------------------- */
+/* --- Ask: a stream -------------------------------------------------------------------------------
+ */
 
 struct ask {
 	struct app *app;
@@ -219,7 +225,8 @@ static void ask_on_event(void *arg, const struct engine_event *ev)
 	struct str line = STR_INIT(ENGINE_ANSWER_MAX + 65536);
 	bool done = ev->type == ENGINE_DONE;
 
-	if (ask_event_json(ev, &line) == 0 && line.n && httpd_stream_piece(k->req, str_view(&line)) < 0)
+	if (ask_event_json(ev, &line) == 0 && line.n &&
+		httpd_stream_piece(k->req, str_view(&line)) < 0)
 		done = false; /* on_gone cleans up */
 	str_release(&line);
 	if (!done)

@@ -1,0 +1,277 @@
+/* cli/config: defaults, types and bounds, messages with a place, changes that keep the file's
+ * shape. */
+#include "cli/config.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "scratch.h"
+
+struct fixture {
+	struct scratch s;
+	struct err e;
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	memset(&f, 0, sizeof(f));
+	scratch_make(&f.s);
+	unsetenv("KAIRO_MODEL_BASE_URL");
+	unsetenv("KAIRO_MODEL_NAME");
+	unsetenv("KAIRO_MODEL_API_KEY");
+	setenv("HOME", f.s.dir, 1);
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_remove(&f->s);
+	return 0;
+}
+
+static void put(struct fixture *f, const char *text)
+{
+	assert_int_equal(
+		file_replace(scratch_path(&f->s, CONFIG_FILE), 0600, view_of(text), &f->e), 0);
+}
+
+static struct config *load(struct fixture *f)
+{
+	struct config *c = NULL;
+
+	if (config_load(&c, f->s.dir, &f->e) < 0)
+		fail_msg("%s", f->e.msg);
+	return c;
+}
+
+static void a_missing_file_gives_the_defaults(void **state)
+{
+	struct fixture *f = *state;
+	struct config *c = load(f);
+	char want[PATH_SIZE];
+
+	assert_int_equal(path_join(want, f->s.dir, "kairo", &f->e), 0);
+	assert_string_equal(c->workspace, want);
+	assert_string_equal(c->engine, "react");
+	assert_string_equal(c->language, "auto");
+	assert_int_equal(c->text_limit, 1800);
+	assert_int_equal(c->queue_limit, 100);
+	assert_false(c->network.allow_loopback);
+	assert_string_equal(c->sandbox.mode, "best");
+	assert_null(c->allowed_users[0]);
+	config_free(&c);
+	assert_null(c);
+}
+
+static void every_key_round_trips_through_get_and_set(void **state)
+{
+	struct fixture *f = *state;
+	const struct config_key *k;
+
+	for (size_t i = 0; (k = config_at(i)); i++) {
+		struct config *c = load(f);
+		struct str v = STR_INIT(1000);
+		const char *source;
+
+		assert_int_equal(config_source(f->s.dir, k->name, &source, &f->e), 0);
+		assert_string_equal(source, "default");
+		assert_int_equal(config_get(c, k->name, &v, &f->e), 0);
+		if (config_set(f->s.dir, k->name, str_cstr(&v), &f->e) < 0)
+			fail_msg("%s: %s", k->name, f->e.msg);
+		assert_int_equal(config_source(f->s.dir, k->name, &source, &f->e), 0);
+		assert_string_equal(source, CONFIG_FILE);
+		config_free(&c);
+		c = load(f);
+		struct str again = STR_INIT(1000);
+		assert_int_equal(config_get(c, k->name, &again, &f->e), 0);
+		assert_string_equal(str_cstr(&again), str_cstr(&v));
+		config_free(&c);
+		str_release(&v);
+		str_release(&again);
+	}
+}
+
+static void numbers_are_bounded(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+	} rows[] = {
+		{ "text_limit = 0\n", -1 },
+		{ "text_limit = 1\n", 0 },
+		{ "text_limit = 3800\n", 0 },
+		{ "text_limit = 3801\n", -1 },
+		{ "queue_limit = 0\n", -1 },
+		{ "queue_limit = 1\n", 0 },
+		{ "queue_limit = 1000\n", 0 },
+		{ "queue_limit = 1001\n", -1 },
+		{ "queue_limit = \"5\"\n", -1 },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config *c = NULL;
+
+		put(f, rows[i].text);
+		if (config_load(&c, f->s.dir, &f->e) != rows[i].rc)
+			fail_msg("%s", rows[i].text);
+		config_free(&c);
+	}
+}
+
+static void errors_name_file_line_column_and_what_was_expected(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} rows[] = {
+		{ "# x\nlanguage = \"fr\"\n",
+			"config.toml:2:12: language: expected \"auto\" or \"zh\" or \"en\"" },
+		{ "lanugage = \"zh\"\n",
+			"config.toml:1:1: no setting \"lanugage\", did you mean language?" },
+		{ "base_url = \"http://x\"\n",
+			"config.toml:1:1: no setting \"base_url\", did you mean model.base_url?" },
+		{ "[model]\n  nmae = \"x\"\n",
+			"config.toml:2:3: no setting \"model.nmae\", did you mean model.name?" },
+		{ "workspace = \"relative\"\n",
+			"config.toml:1:13: workspace: expected an absolute path, or one that begins with ~/" },
+		{ "text_limit = 99999\n",
+			"config.toml:1:14: text_limit: expected a whole number from 1 to 3800" },
+		{ "text_limit = \n",
+			"config.toml:1:14: expected a value: \"text\", a whole number, true, false or "
+			"[\"list\"]" },
+		{ "[model]\nbase_url = \"ftp://x\"\n",
+			"config.toml: model.base_url: expected an address that begins with https:// or http://" },
+		{ "[model]\nbase_url = \"https://key@host/v1\"\n",
+			"config.toml: model.base_url: the key does not belong in the address" },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config *c = NULL;
+
+		put(f, rows[i].text);
+		assert_int_equal(config_load(&c, f->s.dir, &f->e), -1);
+		assert_string_equal(f->e.msg, rows[i].message);
+		assert_null(c);
+	}
+}
+
+static void a_refused_change_leaves_the_file_alone(void **state)
+{
+	struct fixture *f = *state;
+	struct str text = STR_INIT(1000);
+
+	put(f, "# mine\nlanguage = \"zh\"\n");
+	assert_int_equal(config_set(f->s.dir, "language", "fr", &f->e), -1);
+	assert_int_equal(config_set(f->s.dir, "text_limit", "many", &f->e), -1);
+	assert_int_equal(config_set(f->s.dir, "model.base_url", "ftp://x", &f->e), -1);
+	assert_int_equal(config_set(f->s.dir, "nothing", "x", &f->e), -1);
+	assert_int_equal(file_read(scratch_path(&f->s, CONFIG_FILE), 1000, &text, &f->e), 0);
+	assert_string_equal(str_cstr(&text), "# mine\nlanguage = \"zh\"\n");
+	str_release(&text);
+}
+
+static void a_bare_word_is_a_string(void **state)
+{
+	struct fixture *f = *state;
+	struct str text = STR_INIT(1000);
+
+	assert_int_equal(config_set(f->s.dir, "language", "en", &f->e), 0);
+	assert_int_equal(config_set(f->s.dir, "model.name", "gpt \"x\"", &f->e), 0);
+	assert_int_equal(
+		config_set(f->s.dir, "model.base_url", "'https://a.example/v1'", &f->e), 0);
+	assert_int_equal(config_set(f->s.dir, "allowed_users", "[\"a\", \"b\"]", &f->e), 0);
+	assert_int_equal(config_unset(f->s.dir, "language", &f->e), 0);
+	assert_int_equal(file_read(scratch_path(&f->s, CONFIG_FILE), 1000, &text, &f->e), 0);
+	assert_string_equal(str_cstr(&text),
+		"allowed_users = [\"a\", \"b\"]\n\n[model]\nname = \"gpt \\\"x\\\"\"\n"
+		"base_url = 'https://a.example/v1'\n");
+	str_release(&text);
+}
+
+static void the_environment_overrides_but_is_not_written(void **state)
+{
+	struct fixture *f = *state;
+	const char *source;
+
+	put(f, "[model]\nname = \"file\"\n");
+	setenv("KAIRO_MODEL_NAME", "env", 1);
+	struct config *c = load(f);
+	assert_string_equal(c->model.name, "env");
+	config_free(&c);
+	assert_int_equal(config_source(f->s.dir, "model.name", &source, &f->e), 0);
+	assert_string_equal(source, "environment");
+	assert_int_equal(config_set(f->s.dir, "language", "zh", &f->e), 0);
+	unsetenv("KAIRO_MODEL_NAME");
+	c = load(f);
+	assert_string_equal(c->model.name, "file");
+	config_free(&c);
+}
+
+static void the_key_lives_in_a_private_file_of_its_own(void **state)
+{
+	struct fixture *f = *state;
+	struct stat st;
+	struct str text = STR_INIT(4000);
+
+	assert_int_equal(
+		config_set_secret(f->s.dir, "model.api_key", VIEW(" sk-secret-value\n"), &f->e), 0);
+	assert_int_equal(stat(scratch_path(&f->s, "model.key"), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(file_read(scratch_path(&f->s, CONFIG_FILE), 4000, &text, &f->e), 0);
+	assert_null(strstr(str_cstr(&text), "sk-secret-value"));
+	str_release(&text);
+	struct config *c = load(f);
+	assert_int_equal(config_load_key(c, &f->e), 0);
+	assert_string_equal(c->model.api_key, "sk-secret-value");
+	setenv("KAIRO_MODEL_API_KEY", "from-env", 1);
+	assert_int_equal(config_load_key(c, &f->e), 0);
+	assert_string_equal(c->model.api_key, "from-env");
+	unsetenv("KAIRO_MODEL_API_KEY");
+	assert_int_equal(chmod(scratch_path(&f->s, "model.key"), 0644), 0);
+	assert_int_equal(config_load_key(c, &f->e), -1);
+	assert_int_equal(f->e.code, E_DENIED);
+	config_free(&c);
+	assert_int_equal(config_set_secret(f->s.dir, "model.api_key", VIEW("  "), &f->e), -1);
+	assert_int_equal(config_set_secret(f->s.dir, "model.api_key", VIEW("a b"), &f->e), -1);
+	assert_int_equal(config_set_secret(f->s.dir, "language", VIEW("a"), &f->e), -1);
+}
+
+static void links_are_not_followed(void **state)
+{
+	struct fixture *f = *state;
+	struct config *c = NULL;
+
+	assert_int_equal(symlink("/dev/null", scratch_path(&f->s, CONFIG_FILE)), 0);
+	assert_int_equal(config_load(&c, f->s.dir, &f->e), -1);
+	assert_int_equal(f->e.code, E_DENIED);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_missing_file_gives_the_defaults),
+		T(every_key_round_trips_through_get_and_set),
+		T(numbers_are_bounded),
+		T(errors_name_file_line_column_and_what_was_expected),
+		T(a_refused_change_leaves_the_file_alone),
+		T(a_bare_word_is_a_string),
+		T(the_environment_overrides_but_is_not_written),
+		T(the_key_lives_in_a_private_file_of_its_own),
+		T(links_are_not_followed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
