@@ -242,7 +242,7 @@ static const struct setting {
 	S(token_same, 0, 1), S(strict_headers, 0, 1), S(retry_counts, 0, 1), S(auto_confirm, 0, 1),
 	S(qr_life_ms, 0, INT64_MAX / 4), S(void_delay_ms, 0, INT64_MAX / 4), S(refuse_tokens, 0, 1),
 	S(ticket_life_ms, 1, INT64_MAX / 4), S(typing_show_ms, 0, INT64_MAX / 4),
-	S(model_delay_ms, 0, 60000),
+	S(upload_token, 0, 1), S(model_delay_ms, 0, 60000),
 };
 #undef S
 

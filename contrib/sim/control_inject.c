@@ -102,7 +102,7 @@ static int read_duplicate(struct order *o, const struct json *j, struct err *e)
 	return 1;
 }
 
-static int read_content(struct order *o, const struct json *j, struct err *e)
+static int read_content(struct sim *s, struct order *o, const struct json *j, struct err *e)
 {
 	const struct json *media = NULL;
 	int rc = json_get_object(j, "media", JSON_OPTIONAL, &media, e);
@@ -110,11 +110,17 @@ static int read_content(struct order *o, const struct json *j, struct err *e)
 	if (rc < 0 || print_member(j, "raw", &o->raw, &o->spec.raw, e) < 0 ||
 		print_member(j, "extra", &o->extra, &o->spec.extra, e) < 0)
 		return -1;
-	if (rc == 1)
-		return err_set(e, E_UNSUPPORTED, "media: not here yet");
+	o->spec.text = opt_str(j, "text", NULL);
+	if (rc == 1) {
+		if (media_inbound(s, media, &o->items, &o->label, e) < 0)
+			return -1;
+		o->spec.items = str_view(&o->items);
+		o->spec.label = str_view(&o->label);
+		o->spec.text = VIEW_NONE;
+		return 0;
+	}
 	if (print_member(j, "items", &o->items, &o->spec.items, e) < 0)
 		return -1;
-	o->spec.text = opt_str(j, "text", NULL);
 	if (o->spec.items.p) {
 		o->spec.label = o->spec.text.p ? o->spec.text : VIEW("[items]");
 		o->spec.text = VIEW_NONE;
@@ -141,7 +147,7 @@ static int read_order(struct sim *s, struct order *o, const struct json *j, stru
 		return rc < 0 ? -1 : 0;
 	o->spec.from = opt_str(j, "from", o->bot->user);
 	read_token(o, j);
-	return read_id(o, j, e) < 0 || read_content(o, j, e) < 0 ? -1 : 0;
+	return read_id(o, j, e) < 0 || read_content(s, o, j, e) < 0 ? -1 : 0;
 }
 
 /* "{n}" in the text of one of several messages is its number. */

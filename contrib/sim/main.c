@@ -51,7 +51,7 @@ static int read_options(int argc, char **argv, struct sim_opts *o)
 		{ "auto-confirm", no_argument, NULL, 'a' }, { "hold-ms", required_argument, NULL, 'h' },
 		{ "port-base", required_argument, NULL, 'p' }, { "user", required_argument, NULL, 'u' },
 		{ "model-delay-ms", required_argument, NULL, 'm' }, { "verbose", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, '?' }, { NULL, 0, NULL, 0 },
+		{ "help", no_argument, NULL, 'H' }, { NULL, 0, NULL, 0 },
 	};
 	int64_t port = 0;
 	int c, rc = 0;
@@ -66,11 +66,8 @@ static int read_options(int argc, char **argv, struct sim_opts *o)
 		case 'u': o->user = optarg; break;
 		case 'm': rc = number(optarg, 60000, &o->model_delay_ms); break;
 		case 'v': o->verbose = true; break;
-		default:
-			if (optopt)
-				return -1;
-			fputs(usage, stdout);
-			return 1;
+		case 'H': fputs(usage, stdout); return 1;
+		default: return -1;
 		}
 	}
 	o->port_base = (int)port;

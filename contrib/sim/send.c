@@ -206,7 +206,7 @@ static struct delivery *record(struct call *c, const struct outgoing *o)
 	d->text = text.p ? dup_view(text) : NULL;
 	d->client_id = o->client_id.p ? dup_view(o->client_id) : NULL;
 	d->run_id = o->run_id.p ? dup_view(o->run_id) : NULL;
-	if (o->item_type != 1 && json_print(o->item, &item, NULL) == 0)
+	if (o->item && o->item_type != 1 && json_print(o->item, &item, NULL) == 0)
 		d->item = str_take(&item);
 	str_release(&item);
 	return d;

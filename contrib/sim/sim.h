@@ -41,7 +41,7 @@ struct settings {
 	int64_t quota, window_ms, text_cap, text_over, answer_shape;
 	int64_t token_strict, token_same, strict_headers, retry_counts;
 	int64_t auto_confirm, qr_life_ms, void_delay_ms, refuse_tokens;
-	int64_t ticket_life_ms, typing_show_ms;
+	int64_t ticket_life_ms, typing_show_ms, upload_token;
 	int64_t model_delay_ms;
 };
 

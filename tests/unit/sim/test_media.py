@@ -1,0 +1,238 @@
+"""Uploads, downloads and what the phone opens (wire reference, section 9, 14.5 and 14.6)."""
+
+import base64
+import hashlib
+import json
+
+from simlib import SimTest, main
+
+# Section 14: the key 00112233445566778899aabbccddeeff and what it makes of three texts.
+KEY = bytes.fromhex("00112233445566778899aabbccddeeff")
+VECTORS = {
+    b"": "00657ea140655a44782747705d422fad",
+    b"hello ilink": "b7b86f6a7e5ca4c39d8da094d17d2f95",
+    b"0123456789abcdef": "aebdd39b144089d5e31cacd35b7a113a00657ea140655a44782747705d422fad",
+}
+HEX_FORM = "MDAxMTIyMzM0NDU1NjY3Nzg4OTlhYWJiY2NkZGVlZmY="
+RAW_FORM = "ABEiM0RVZneImaq7zN3u/w=="
+
+
+def grant(plain, media_type=3, **change):
+    body = {"filekey": "0f1e2d3c4b5a69788796a5b4c3d2e1f0", "media_type": media_type,
+            "to_user_id": "o9cqSimOwner7Qk@im.wechat", "rawsize": len(plain),
+            "rawfilemd5": hashlib.md5(plain).hexdigest(), "filesize": (len(plain) // 16 + 1) * 16,
+            "no_need_thumb": True, "aeskey": KEY.hex()}
+    body.update(change)
+    return body
+
+
+class Uploads(SimTest):
+    def setUp(self):
+        super().setUp()
+        self.c = self.ready()
+
+    def put(self, url, body, method="POST", headers=None):
+        return self.sim.http(method, url, body, headers or
+                             {"Content-Type": "application/octet-stream"})
+
+    def upload(self, plain=b"hello ilink", media_type=3):
+        told = self.c.ask("getuploadurl", grant(plain, media_type))
+        status, headers, _ = self.put(told["upload_full_url"], bytes.fromhex(VECTORS[plain]))
+        self.assertEqual(status, 200)
+        return headers["x-encrypted-param"]
+
+    def send_item(self, item):
+        return self.c.send(item_list=[item])
+
+    def file_item(self, param, **change):
+        item = {"media": {"encrypt_query_param": param, "aes_key": HEX_FORM, "encrypt_type": 1},
+                "file_name": "a.txt", "len": "11"}
+        item.update(change)
+        return {"type": 4, "file_item": item}
+
+    def test_the_published_vectors_are_accepted_and_opened(self):
+        for plain in VECTORS:
+            param = self.upload(plain)
+            self.send_item(self.file_item(param, len=str(len(plain))))
+            d = self.sim.get("sent")["sent"][-1]
+            self.assertEqual(d["media_state"], "opens")
+            status, _, got = self.sim.http(
+                "GET", f"{self.sim.urls['control']}/control/media?id={d['media']}")
+            self.assertEqual((status, got), (200, plain))
+        self.assertEqual(self.sim.rules(), [])
+
+    def test_the_header_comes_in_any_case(self):
+        import http.client
+        names = set()
+        for _ in range(3):
+            url = self.c.ask("getuploadurl", grant(b"hello ilink"))["upload_full_url"]
+            host, path = url[7:].split("/", 1)
+            connection = http.client.HTTPConnection(host, timeout=10)
+            connection.request("POST", "/" + path, bytes.fromhex(VECTORS[b"hello ilink"]),
+                               {"Content-Type": "application/octet-stream"})
+            names |= {k for k, _ in connection.getresponse().getheaders()
+                      if k.lower() == "x-encrypted-param"}
+            connection.close()
+        self.assertEqual(len(names), 3)
+
+    def test_wrong_fields_get_no_url(self):
+        for change in ({"filekey": "zz"}, {"aeskey": "00" * 15}, {"filesize": 11},
+                       {"media_type": 5}, {"rawfilemd5": "?"}):
+            self.assertEqual(self.c.ask("getuploadurl", grant(b"hello ilink", **change))["ret"], -2,
+                             change)
+        self.assertEqual(set(self.sim.rules()), {"upload_fields"})
+
+    def test_PUT_is_not_found(self):
+        url = self.c.ask("getuploadurl", grant(b"hello ilink"))["upload_full_url"]
+        self.assertEqual(self.put(url, b"x" * 16, "PUT")[0], 404)
+        self.assertIn("upload_method", self.sim.rules())
+
+    def test_a_url_serves_once(self):
+        url = self.c.ask("getuploadurl", grant(b"hello ilink"))["upload_full_url"]
+        body = bytes.fromhex(VECTORS[b"hello ilink"])
+        self.assertEqual(self.put(url, body)[0], 200)
+        self.assertEqual(self.put(url, body)[0], 403)
+
+    def test_what_does_not_decrypt_to_the_file_is_refused(self):
+        for body in (bytes(16), bytes.fromhex(VECTORS[b""]), b"short"):
+            url = self.c.ask("getuploadurl", grant(b"hello ilink"))["upload_full_url"]
+            status, headers, _ = self.put(url, body)
+            self.assertEqual(status, 400)
+            self.assertTrue(headers["x-error-message"])
+
+    def test_the_token_must_not_reach_the_cdn(self):
+        url = self.c.ask("getuploadurl", grant(b"hello ilink"))["upload_full_url"]
+        self.put(url, bytes.fromhex(VECTORS[b"hello ilink"]),
+                 headers={"Content-Type": "application/octet-stream", "Authorization": "Bearer x",
+                          "X-WECHAT-UIN": "Nw=="})
+        self.assertEqual(self.sim.rules(), ["token_on_cdn", "header_on_cdn"])
+
+    def test_a_raw_key_arrives_and_does_not_open(self):
+        media = {"encrypt_query_param": self.upload(), "aes_key": RAW_FORM, "encrypt_type": 1}
+        self.assertEqual(self.send_item(self.file_item("", media=media)).get("ret", 0), 0)
+        self.assertEqual(self.sim.get("sent")["sent"][0]["media_state"], "wrong key")
+        self.assertEqual(self.sim.rules(), ["media_key"])
+
+    def test_sizes_count(self):
+        self.send_item(self.file_item(self.upload(), len="16"))
+        param = self.upload(media_type=1)
+        media = {"encrypt_query_param": param, "aes_key": HEX_FORM, "encrypt_type": 1}
+        self.send_item({"type": 2, "image_item": {"media": media, "mid_size": 11}})
+        self.send_item({"type": 2, "image_item": {"media": media, "mid_size": 16}})
+        self.assertEqual([d["media_state"] for d in self.sim.get("sent")["sent"]],
+                         ["wrong size", "wrong size", "opens"])
+
+    def test_an_unknown_parameter_is_not_sent(self):
+        self.assertEqual(self.send_item(self.file_item("nonsense")),
+                         {"ret": -2, "errmsg": "prepare failed"})
+
+    def test_a_voice_is_taken_and_never_shown(self):
+        media = {"encrypt_query_param": self.upload(media_type=4), "aes_key": HEX_FORM,
+                 "encrypt_type": 1}
+        self.assertEqual(self.send_item({"type": 3, "voice_item": {"media": media}}).get("ret", 0), 0)
+        self.assertEqual(self.sim.get("sent")["sent"], [])
+        self.assertEqual(self.sim.rules(), ["voice_item"])
+
+    def test_the_token_can_be_demanded(self):
+        self.sim.post("set", upload_token=1)
+        self.assertEqual(self.c.ask("getuploadurl", grant(b"")), {"ret": -2})
+        self.assertEqual(self.c.ask("getuploadurl",
+                                    grant(b"", context_token=self.c.context))["ret"], 0)
+
+    def test_faults_of_the_cdn(self):
+        body = bytes.fromhex(VECTORS[b"hello ilink"])
+        url = self.c.ask("getuploadurl", grant(b"hello ilink"))["upload_full_url"]
+        self.sim.post("fault", endpoint="cdn_upload", kind="500", times=2)
+        self.sim.post("fault", endpoint="cdn_upload", kind="no_param")
+        self.sim.post("fault", endpoint="cdn_upload", kind="cdn_error", errmsg="expired",
+                      errcode=-5102031)
+        self.assertEqual([self.put(url, body)[0] for _ in range(2)], [500, 500])
+        status, headers, _ = self.put(url, body)
+        self.assertEqual((status, headers["x-encrypted-param"]), (200, None))
+        status, headers, _ = self.put(url, body)
+        self.assertEqual((status, headers["x-error-message"], headers["x-error-code"]),
+                         (403, "expired", "-5102031"))
+        self.assertTrue(self.put(url, body)[1]["x-encrypted-param"])
+
+    def test_faults_of_the_grant(self):
+        self.sim.post("fault", endpoint="getuploadurl", kind="no_full_url")
+        told = self.c.ask("getuploadurl", grant(b"hello ilink"))
+        self.assertNotIn("upload_full_url", told)
+        built = (f"{self.sim.urls['cdn']}/upload?encrypted_query_param={told['upload_param']}"
+                 "&filekey=0f1e2d3c4b5a69788796a5b4c3d2e1f0")
+        self.assertEqual(self.put(built, bytes.fromhex(VECTORS[b"hello ilink"]))[0], 200)
+        self.sim.post("fault", endpoint="getuploadurl", kind="foreign_url",
+                      name="https://evil.example/u")
+        self.assertEqual(self.c.ask("getuploadurl", grant(b""))["upload_full_url"],
+                         "https://evil.example/u")
+
+
+class Downloads(SimTest):
+    def setUp(self):
+        super().setUp()
+        self.c = self.ready()
+
+    def inject(self, **spec):
+        self.sim.post("inject", media=spec)
+        return self.c.poll()[0]["item_list"][0]
+
+    def fetch(self, media):
+        return self.sim.http("GET", media["full_url"])
+
+    def test_a_file_is_described_and_fetched(self):
+        item = self.inject(kind="file", name="报告.pdf", text="0123456789abcdef")
+        f = item["file_item"]
+        self.assertEqual((item["type"], f["file_name"], f["len"], f["md5"]),
+                         (4, "报告.pdf", "16", "4032af8d61035123906e58e067140cc5"))
+        key = base64.b64decode(f["media"]["aes_key"])
+        self.assertRegex(key, rb"^[0-9a-f]{32}$")
+        status, _, body = self.fetch(f["media"])
+        self.assertEqual((status, len(body)), (200, 32))
+        self.assertEqual(self.sim.count("downloads"), 1)
+
+    def test_the_key_comes_in_every_form(self):
+        raw = self.inject(kind="image", text="p", key_form="raw")["image_item"]
+        self.assertEqual(len(base64.b64decode(raw["media"]["aes_key"])), 16)
+        aeskey = self.inject(kind="image", text="p", key_form="aeskey")["image_item"]
+        self.assertRegex(aeskey["aeskey"], r"^[0-9a-f]{32}$")
+        self.assertNotIn("aes_key", aeskey["media"])
+        plain = self.inject(kind="image", text="plain", key_form="none")["image_item"]
+        self.assertNotIn("aes_key", plain["media"])
+        self.assertEqual(self.fetch(plain["media"])[2], b"plain")
+
+    def test_a_voice_and_a_video(self):
+        voice = self.inject(kind="voice", size=100, transcript="你好")["voice_item"]
+        self.assertEqual((voice["text"], voice["encode_type"], voice["sample_rate"]),
+                         ("你好", 4, 16000))
+        video = self.inject(kind="video", size=100)["video_item"]
+        self.assertEqual(video["video_size"], 112)
+
+    def test_a_url_elsewhere_or_none(self):
+        m = self.inject(kind="file", text="x", full_url="https://evil.example/x")["file_item"]
+        self.assertEqual(m["media"]["full_url"], "https://evil.example/x")
+        m = self.inject(kind="file", text="x", no_full_url=True)["file_item"]
+        self.assertNotIn("full_url", m["media"])
+        url = (self.sim.urls["cdn"] + "/download?encrypted_query_param=" +
+               m["media"]["encrypt_query_param"])
+        self.assertEqual(self.sim.http("GET", url)[0], 200)
+
+    def test_broken_padding_and_no_encryption(self):
+        media = self.inject(kind="file", text="hello ilink")["file_item"]["media"]
+        good = self.fetch(media)[2]
+        self.sim.post("fault", endpoint="cdn_download", kind="bad_padding")
+        bad = self.fetch(media)[2]
+        self.assertEqual(len(bad) % 16, 0)
+        self.assertNotEqual(bad, good)
+        self.sim.post("fault", endpoint="cdn_download", kind="plain")
+        self.assertEqual(self.fetch(media)[2], b"hello ilink")
+        self.assertEqual(self.fetch(media)[2], good)
+
+    def test_an_unknown_parameter_is_not_found(self):
+        status, headers, _ = self.sim.http(
+            "GET", self.sim.urls["cdn"] + "/download?encrypted_query_param=x")
+        self.assertEqual(status, 404)
+        self.assertTrue(headers["x-error-message"])
+
+
+if __name__ == "__main__":
+    main()
