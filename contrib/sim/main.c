@@ -112,6 +112,8 @@ static int run(struct sim_opts *o, struct err *e)
 	rc = loop_run(l, e);
 out:
 	sim_close(&s);
+	if (l)
+		(void)loop_step(l, 0, NULL);   /* libevent lets go of the connections in its own time */
 	sigwatch_free(&intr);
 	sigwatch_free(&term);
 	loop_close(&l);
