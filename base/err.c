@@ -64,7 +64,8 @@ static enum err_code code_of_errno(int err)
 	case ENOENT: return E_NOTFOUND;
 	case EEXIST: return E_EXISTS;
 	case ENOSPC:
-	case EDQUOT: return E_FULL;
+	case EDQUOT:
+	case EFBIG: return E_FULL;
 	case ENOMEM: return E_NOMEM;
 	case EACCES:
 	case EPERM:

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -45,7 +46,7 @@ void newfile_abort(struct newfile **f);                /* NULL or committed: not
 int file_replace(const char *path, mode_t mode, struct view content, struct err *e);  /* all of it */
 int file_remove(const char *path, struct err *e);      /* a missing file is no error; folder synced */
 /* Remove temporary files in this folder that a killed process left behind more than an hour ago. */
-int file_sweep(const char *dir, struct err *e);
+int file_sweep(const char *dir, const struct clock *clk, struct err *e);
 
 /* Advisory lock on a private regular file that is never replaced or removed (an OFD or flock lock;
  * it dies with the descriptor). wait_ms 0: try once; E_BUSY when it is held. Waiting blocks: for

@@ -159,7 +159,7 @@ int file_remove(const char *path, struct err *e)
 	return rc;
 }
 
-static bool is_leftover(int dir, const char *name)
+static bool is_leftover(int dir, const char *name, int64_t now_s)
 {
 	struct view v = view_of(name);
 	struct stat st;
@@ -167,12 +167,13 @@ static bool is_leftover(int dir, const char *name)
 	return v.n == sizeof(TEMP_PREFIX) - 1 + TEMP_DIGITS + sizeof(TEMP_SUFFIX) - 1 &&
 	       view_starts(v, VIEW(TEMP_PREFIX)) && view_ends(v, VIEW(TEMP_SUFFIX)) &&
 	       fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_ctim.tv_sec < clock_wall(clock_system()) / 1000 - TEMP_LEFT_S;
+	       st.st_ctim.tv_sec < now_s - TEMP_LEFT_S;
 }
 
-int file_sweep(const char *path, struct err *e)
+int file_sweep(const char *path, const struct clock *clk, struct err *e)
 {
 	int fd = file_open_dir(path, e);
+	int64_t now_s = clock_wall(clk) / 1000;
 	const struct dirent *d;
 	DIR *dir;
 
@@ -185,7 +186,7 @@ int file_sweep(const char *path, struct err *e)
 		return -1;
 	}
 	while ((d = readdir(dir))) {
-		if (is_leftover(fd, d->d_name))
+		if (is_leftover(fd, d->d_name, now_s))
 			(void)unlinkat(fd, d->d_name, 0);
 	}
 	closedir(dir);
