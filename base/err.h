@@ -37,8 +37,8 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* As err_set, with ": <strerror(errno)>" appended; the code is chosen from errno (ENOENT gives
- * E_NOTFOUND, EEXIST E_EXISTS, ENOSPC, EDQUOT and EFBIG E_FULL, ENOMEM E_NOMEM, EACCES, EPERM and ELOOP
- * E_DENIED, else E_IO). */
+ * E_NOTFOUND, EEXIST E_EXISTS, ENOSPC, EDQUOT and EFBIG E_FULL, ENOMEM E_NOMEM, EACCES, EPERM and
+ * ELOOP E_DENIED, else E_IO). */
 int err_sys(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Put "fmt: " in front of the message that is there, keeping the code. Always returns -1. */
