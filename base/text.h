@@ -53,11 +53,13 @@ int text_visible(struct view in, struct str *out);
 
 /* --- Secrets ---------------------------------------------------------------------------------- */
 /* Replaces the value of what looks like a secret by "[redacted]": Authorization, Bearer and Basic
- * headers; key/token/secret/password assignments in JSON, headers, TOML and command lines
- * (bot_token, context_token, typing_ticket, aeskey, aes_key, api_key, upload_param,
- * encrypt_query_param, full_url, qrcode and the like); JWTs; PEM private keys; credentials and
- * secret queries in URLs; known vendor prefixes (sk-, ghp_, github_pat_, xox?-, AKIA, AIza, hf_,
- * glpat-, npm_); base64 runs of 120 characters and more; data: images. Linear time. */
+ * headers, cookies; key/token/secret/password assignments in JSON (also inside strings), headers,
+ * TOML, command lines and environments; the secret fields of the wire protocol (bot_token,
+ * context_token, typing_ticket, aeskey, upload_param, encrypt_query_param, full_url, qrcode and the
+ * like) whatever they hold; JWTs; PEM private keys; credentials and secret queries in URLs; vendors'
+ * key formats (sk-, ghp_, xox?-, AKIA, AIza, hf_ ...); base64 runs of 120 characters and more; data:
+ * images. Prose, code and placeholders stay. Valid UTF-8 stays valid, JSON stays JSON, a second time
+ * changes nothing. Linear time. */
 int text_redact(struct view in, struct str *out);
 
 #endif
