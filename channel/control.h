@@ -15,11 +15,10 @@
 #include "base/loop.h"
 #include "base/str.h"
 #include "channel/channel.h"
+#include "channel/words.h"
 #include "formatter/formatter.h"
 
 struct control;
-
-enum control_language { LANG_AUTO, LANG_ZH, LANG_EN };
 
 /* What may change while the daemon runs (SIGHUP). Copied. */
 struct control_settings {

@@ -1,0 +1,365 @@
+#include "channel/words.h"
+
+#include "base/text.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct pair {
+	const char *zh, *en;
+};
+
+static const struct pair table[W_COUNT] = {
+	[W_NOT_TAKEN] = { "排队已满（上限 {2} 条），有 {1} 条消息没有收下。请等前面的处理完再发，或用 /清空 腾出位置。",
+		"The queue is full (limit {2}); {1} message(s) were not taken. Send again when some are done, "
+		"or make room with /clear." },
+	[W_UNREADABLE] = { "有一条消息读不出来，没有处理。请换成文字再发一次。",
+		"One message could not be read and was not handled. Please send it again as text." },
+	[W_UNSUPPORTED] = { "这种消息微信不会交给我，看不到内容。请用文字发给我。",
+		"WeChat does not hand me this kind of message, so I cannot see it. Please send it as text." },
+	[W_MEDIA_ONLY] = { "图片、语音和文件我还打不开。请用文字告诉我要做什么。",
+		"I cannot open pictures, voice or files yet. Please tell me in text what to do." },
+	[W_INTAKE_FAILED] = { "电脑上存不下新消息了（多半是磁盘已满），这条先没有收下。清理磁盘后会自动继续；/停止 仍然有效。",
+		"New messages cannot be stored on the computer (most likely its disk is full), so this one is "
+		"not taken yet. It goes on by itself once there is room; /stop still works." },
+	[W_ATTACHMENT] = { "[附件：{1} {2}，目前还打不开]",
+		"[attachment: {1} {2}, cannot be opened yet]" },
+	[W_KIND_IMAGE] = { "图片", "picture" },
+	[W_KIND_VOICE] = { "语音", "voice" },
+	[W_KIND_FILE] = { "文件", "file" },
+	[W_KIND_VIDEO] = { "视频", "video" },
+	[W_KIND_OTHER] = { "其它", "other" },
+	[W_QUOTED] = { "[引用的消息：{1}]", "[quoted message: {1}]" },
+
+	[W_HELP] = { "直接发文字就是交给助手的任务，一次做一件，其余排队。\n"
+		     "/状态 看现在在做什么\n"
+		     "/停止 停下当前任务（/停止 全部：排队的也取消）\n"
+		     "/队列 看排队的消息（/队列 删除 2：删掉第 2 条）\n"
+		     "/清空 取消你排队的全部消息\n"
+		     "/重试 重做上一条失败或中断的消息\n"
+		     "/更多 接着看没发完的内容\n"
+		     "/新对话 忘掉前文，重新开始\n"
+		     "/会话 列出对话，/打开 2 回到第 2 个\n"
+		     "/模型 看或换模型，/压缩 缩短前文，/用量 看用量\n"
+		     "/暂停 先不做新任务，/继续 接着做\n"
+		     "英文也可以：/status /stop /queue /clear /retry /more /new /sessions /open /model /compact "
+		     "/usage /pause /resume",
+		"Any text is a task for the assistant: one at a time, the others wait.\n"
+		"/status what is going on\n"
+		"/stop end the current task (/stop all: drop the waiting ones too)\n"
+		"/queue what is waiting (/queue drop 2: remove the second)\n"
+		"/clear drop all your waiting messages\n"
+		"/retry run the last failed or interrupted message again\n"
+		"/more the rest of a long answer\n"
+		"/new forget the conversation and begin a new one\n"
+		"/sessions list conversations, /open 2 goes back to the second\n"
+		"/model show or change the model, /compact shorten the history, /usage tokens used\n"
+		"/pause take no new task, /resume go on" },
+	[W_UNKNOWN_COMMAND] = { "没有 {1} 这个命令，/帮助 可以看全部。如果不是命令，请在前面加个字再发。",
+		"There is no command {1}; /help lists them all. If it is not a command, put a word in front "
+		"and send it again." },
+	[W_OWNER_ONLY] = { "{1} 只有主人可以用。", "Only the owner can use {1}." },
+	[W_ENGINE_LACKS] = { "现在用的助手没有 {1} 这个功能。",
+		"The assistant in use has no {1}." },
+	[W_ENGINE_BUSY] = { "任务正在进行，先等它结束，或用 /停止 停下再试。",
+		"A task is running: wait for it, or end it with /stop, and try again." },
+	[W_COMMAND_FAILED] = { "没有成功：{1}", "That did not work: {1}" },
+	[W_STOPPED] = { "已停下。", "Stopped." },
+	[W_STOPPED_BY_OWNER] = { "你的任务被主人停下了。需要的话可以 /重试。",
+		"The owner stopped your task. /retry runs it again." },
+	[W_STOPPED_SENDING] = { "已停止发送，没发的部分不再发了。",
+		"Stopped sending; the rest of the answer is dropped." },
+	[W_STOP_NOTHING] = { "现在没有正在做的任务。", "Nothing is running." },
+	[W_STILL_WAITING] = { "还有 {1} 条在排队（/停止 全部 可以一起取消）。",
+		"{1} still waiting (/stop all drops them too)." },
+	[W_NONE_WAITING] = { "没有排队的消息。", "Nothing is waiting." },
+	[W_ALL_DROPPED] = { "排队的 {1} 条也取消了。", "{1} waiting message(s) dropped too." },
+	[W_PAUSED] = { "已暂停：新消息会收下排队，发 /继续 再开始做。",
+		"Paused: new messages are kept in the queue until you send /resume." },
+	[W_PAUSED_ALREADY] = { "已经是暂停状态，发 /继续 恢复。",
+		"Already paused; /resume goes on." },
+	[W_RESUMED] = { "继续工作，排队 {1} 条。", "Going on; {1} waiting." },
+	[W_NOT_PAUSED] = { "没有暂停，一直在工作。", "It was not paused." },
+	[W_QUEUE_EMPTY] = { "没有排队的消息。", "Nothing is waiting." },
+	[W_QUEUE_LIST] = { "你排队的消息（{1} 条）：", "Your waiting messages ({1}):" },
+	[W_QUEUE_OTHERS] = { "另有其他人的 {1} 条。", "And {1} of other people." },
+	[W_QUEUE_HOW] = { "发 /队列 删除 1 可以删掉第 1 条。", "/queue drop 1 removes the first." },
+	[W_QUEUE_DROPPED] = { "已删掉：{1}", "Removed: {1}" },
+	[W_QUEUE_NO_SUCH] = { "排队里没有第 {1} 条，发 /队列 看看现在有哪些。",
+		"There is no number {1} in the queue; /queue shows what is there." },
+	[W_CLEARED] = { "已取消你排队的 {1} 条消息。", "{1} of your waiting message(s) dropped." },
+	[W_NEW_DONE] = { "新对话开始了，前文不再带入。", "A new conversation has begun." },
+	[W_RETRY_TAKEN] = { "好的，重做：{1}", "Running again: {1}" },
+	[W_RETRY_NONE] = { "没有失败或中断的消息可以重做。",
+		"There is no failed or interrupted message to run again." },
+	[W_MORE_NONE] = { "没有没发完的内容。", "There is nothing left to send." },
+
+	[W_STATUS_IDLE] = { "空闲", "Idle" },
+	[W_STATUS_RUNNING] = { "正在做一个任务，已进行 {1}（/停止 可以停下）",
+		"Working on a task for {1} (/stop ends it)" },
+	[W_STATUS_PAUSED] = { "已暂停，/继续 恢复", "Paused; /resume goes on" },
+	[W_STATUS_QUEUE] = { "排队：{1} / {2}", "Waiting: {1} of {2}" },
+	[W_STATUS_SENDS] = { "这次还能发：已用 {1} / {2}（你每发一条就重新计）",
+		"Sends: {1} of {2} used (each message of yours starts anew)" },
+	[W_STATUS_PARKED] = { "没发完：{1} 段（/更多 接着发）",
+		"Kept for later: {1} part(s) (/more sends them)" },
+	[W_STATUS_TROUBLE] = { "最近一天：{1} 段被拒，{2} 段不确定是否送到",
+		"Last day: {1} part(s) refused, {2} may not have arrived" },
+	[W_STATUS_UNCONFIRMED] = { "最近一天有 {1} 段微信收下但没给回执，可能没显示；多见于账号受限。",
+		"Last day: {1} part(s) taken without a receipt; they may not show. Often the account is "
+		"restricted." },
+	[W_STATUS_LINK] = { "连接：{1}", "Link: {1}" },
+	[W_LINK_STARTING] = { "正在连接", "starting" },
+	[W_LINK_UP] = { "正常", "up" },
+	[W_LINK_DEGRADED] = { "不稳定，正在重试", "unsteady, retrying" },
+	[W_LINK_EXPIRED] = { "登录已失效，请在电脑上运行 kairo login",
+		"login expired: run kairo login on the computer" },
+	[W_LINK_STOPPED] = { "已停止", "stopped" },
+	[W_STATUS_ENGINE] = { "助手：{1}", "Assistant: {1}" },
+	[W_STATUS_INTAKE] = { "存不下新消息：{1}", "New messages cannot be stored: {1}" },
+
+	[W_STILL_WORKING] = { "还在做，做完会告诉你。/停止 可以停下。",
+		"Still working; you will hear when it is done. /stop ends it." },
+	[W_MORE_FOLLOWS] = { "（未完，发 /更多 接着看）", "(more follows: send /more)" },
+	[W_MORE_READY] = { "还有回复没发出来，发 /更多 就接着发。",
+		"There is more to send: /more goes on." },
+	[W_MAYBE_LOST] = { "刚才的回复有一段不确定是否送到。没看到的话，发 /更多 再发一次。",
+		"A part of the answer may not have arrived. If it is missing, /more sends it again." },
+	[W_PART_REFUSED] = { "回复里有一段微信不肯收，已记在电脑上的日志里。可以请我换个写法。",
+		"WeChat refused a part of the answer; the log on the computer has the reason. You can ask me "
+		"to put it in other words." },
+	[W_ANSWER_CUT] = { "（回复太长，后面的没有保留）",
+		"(the answer was too long; the rest was not kept)" },
+	[W_FILE_KEPT] = { "文件已放在电脑的工作区：{1}（还不能直接发给你）",
+		"The file is in the workspace on the computer: {1} (it cannot be sent to you yet)" },
+	[W_INTERRUPTED] = { "做到一半程序重启了，这条没有做完：「{1}」。可能已经做了一部分；发 /重试 再做一次。",
+		"The program was restarted before this was done: \"{1}\". Part of it may have been done; "
+		"/retry runs it again." },
+	[W_HISTORY_LOST] = { "（电脑存储出了问题，这次对话没有记进前文）",
+		"(this exchange could not be saved in the conversation: the computer's storage has a problem)" },
+	[W_ACTED] = { "在那之前可能已经做了一部分。",
+		"Part of it may have been done before that." },
+	[W_RETRY_HINT] = { "发 /重试 可以再试一次。", "/retry tries again." },
+
+	[W_ASK_APPROVAL] = { "【{1}】需要你同意：{2}", "[{1}] Your permission is needed: {2}" },
+	[W_ASK_HIDDEN] = { "（助手没有说明具体要做什么；不放心就不要同意）",
+		"(the assistant does not say what exactly it would do; when in doubt, refuse)" },
+	[W_ASK_CUT] = { "（只显示了开头，全文 {1} 字；不放心就不要同意）",
+		"(only the beginning is shown, {1} characters in all; when in doubt, refuse)" },
+	[W_ASK_QUESTION] = { "【{1}】{2}", "[{1}] {2}" },
+	[W_ASK_HOW] = { "请只回复 {1} 到 {2}。", "Reply with {1} to {2} only." },
+	[W_ASK_CLOSED] = { "那个问题已经结束，这个回答没有用上。如果是想发这个数字本身，请加几个字再发。",
+		"That question is closed; the answer was not used. If you meant the number itself, send it "
+		"with a word beside it." },
+	[W_ASK_RANGE] = { "没有这个选项，请回复 1 到 {1}。",
+		"There is no such choice: reply 1 to {1}." },
+	[W_ASK_WHICH] = { "现在有两个以上的问题等你，请带上代号，只回复其中一个：{1}",
+		"More than one question is open. Reply with one of these: {1}" },
+	[W_ASK_EARLY] = { "这个回答写在问题显示之前，没有算数。请看过问题再回复一次。",
+		"That was written before the question was shown, so it does not count. Please read the "
+		"question and reply again." },
+	[W_ASK_TIMEOUT] = { "等了很久没有回答，按不同意处理。",
+		"There was no answer for a long time, so it was taken as a no." },
+	[W_ASK_WAITS] = { "消息已排队。上面的问题还在等你：只回复选项的数字。",
+		"Your message waits. The question above is still open: reply with just the number." },
+};
+
+static const struct pair fails[] = {
+	[ENGINE_OK] = { "完成了。", "Done." },
+	[ENGINE_FAIL_CANCELLED] = { "任务被取消了。", "The task was cancelled." },
+	[ENGINE_FAIL_DEADLINE] = { "任务超过了时间上限，已停下。可以把它拆小一点再发。",
+		"The task ran past its time limit and was ended. Try it in smaller steps." },
+	[ENGINE_FAIL_NOT_SET_UP] = { "模型还没有设置好{d}。请在电脑上运行 kairo doctor。",
+		"The model is not set up{d}. Run kairo doctor on the computer." },
+	[ENGINE_FAIL_UNREACHABLE] = { "连不上模型服务{d}。请检查网络，稍后再试。",
+		"The model service could not be reached{d}. Check the network and try later." },
+	[ENGINE_FAIL_AUTH] = { "模型服务不接受现在的密钥{d}。请在电脑上换一个有效的密钥。",
+		"The model service refused the key{d}. Set a valid key on the computer." },
+	[ENGINE_FAIL_QUOTA] = { "模型服务的额度或频率到上限了{d}。请稍后再试，或检查账户余额。",
+		"The model service's quota or rate limit is reached{d}. Try later or check the balance." },
+	[ENGINE_FAIL_NO_MODEL] = { "模型服务找不到这个模型或地址{d}。请检查设置里的模型名和地址。",
+		"The model service does not know this model or address{d}. Check model name and base URL." },
+	[ENGINE_FAIL_REFUSED] = { "模型服务拒绝了这次请求{d}。",
+		"The model service refused the request{d}." },
+	[ENGINE_FAIL_PROVIDER] = { "模型服务出错了{d}。请稍后再试。",
+		"The model service had an error{d}. Try again later." },
+	[ENGINE_FAIL_STALLED] = { "模型服务没有把话说完{d}。",
+		"The model service broke off or fell silent{d}." },
+	[ENGINE_FAIL_EMPTY] = { "模型没有给出任何内容{d}。换个说法再试试。",
+		"The model gave an empty answer{d}. Try other words." },
+	[ENGINE_FAIL_GARBLED] = { "模型服务的回答不合规范，读不懂{d}。",
+		"The model service's answer did not keep the protocol{d}." },
+	[ENGINE_FAIL_TOO_LONG] = { "对话太长，模型放不下了{d}。发 /新对话 重新开始，或 /压缩 缩短前文。",
+		"The conversation no longer fits the model{d}. Begin anew with /new, or shorten it with "
+		"/compact." },
+	[ENGINE_FAIL_INPUT] = { "这条消息太大或不是有效的文字{d}。",
+		"The message is too big or is not valid text{d}." },
+	[ENGINE_FAIL_BUDGET] = { "任务用完了允许的步数或用量，已停下{d}。",
+		"The task used up its allowance and was ended{d}." },
+	[ENGINE_FAIL_STORAGE] = { "电脑上读写对话记录出错了{d}。请检查磁盘空间。",
+		"The conversation could not be read or written on the computer{d}. Check the disk space." },
+	[ENGINE_FAIL_INTERNAL] = { "程序内部出错了{d}。请看电脑上的日志（kairo logs）。",
+		"Something went wrong inside the program{d}. See kairo logs on the computer." },
+};
+
+/* Copies a template, replacing {1} {2} {3} by args and {d} by detail. */
+static int fill(struct str *out, const char *tmpl, const char *const *args, const char *detail)
+{
+	size_t nargs = 0;
+
+	while (args && args[nargs])
+		nargs++;
+	while (*tmpl) {
+		struct view lit = view_of(tmpl);
+		size_t at = view_find(lit, '{');
+		size_t which;
+
+		str_add(out, view_cut(lit, at));
+		tmpl += at;
+		if (!*tmpl)
+			break;
+		which = (size_t)(tmpl[1] - '1');
+		if (tmpl[1] == 'd')
+			str_adds(out, detail);
+		else if (which < nargs)
+			str_adds(out, args[which]);
+		tmpl += 3;
+	}
+	return str_ok(out) ? 0 : -1;
+}
+
+int words_put(struct str *out, enum control_language lang, enum word w, const char *const *args)
+{
+	const struct pair *p = &table[w];
+
+	if (lang != LANG_EN)
+		fill(out, p->zh, args, "");
+	if (lang == LANG_AUTO)
+		str_adds(out, "\n");
+	if (lang != LANG_ZH)
+		fill(out, p->en, args, "");
+	return str_ok(out) ? 0 : -1;
+}
+
+int words_fail(struct str *out, enum control_language lang, enum engine_fail f, const char *detail)
+{
+	struct str zh = STR_INIT(1024), en = STR_INIT(1024);
+	struct str safe = STR_INIT(1024);
+	int rc = -1;
+
+	if ((size_t)f >= sizeof(fails) / sizeof(*fails))
+		f = ENGINE_FAIL_INTERNAL;
+	if (detail && *detail) {
+		words_excerpt(&safe, view_of(detail), 300);
+		str_addf(&zh, "（%s）", str_cstr(&safe));
+		str_addf(&en, " (%s)", str_cstr(&safe));
+	}
+	if (!str_ok(&safe) || !str_ok(&zh) || !str_ok(&en))
+		goto out;
+	if (lang != LANG_EN)
+		fill(out, fails[f].zh, NULL, str_cstr(&zh));
+	if (lang == LANG_AUTO)
+		str_adds(out, "\n");
+	if (lang != LANG_ZH)
+		fill(out, fails[f].en, NULL, str_cstr(&en));
+	rc = str_ok(out) ? 0 : -1;
+out:
+	str_release(&safe);
+	str_release(&zh);
+	str_release(&en);
+	return rc;
+}
+
+int words_span(struct str *out, enum control_language lang, int64_t ms)
+{
+	long long s = ms < 0 ? 0 : ms / 1000;
+	long long h = s / 3600, m = s / 60 % 60;
+	bool zh = lang != LANG_EN;
+
+	s %= 60;
+	if (h)
+		return str_addf(out, zh ? "%lld 小时 %lld 分" : "%lld h %lld min", h, m);
+	if (m)
+		return str_addf(out, zh ? "%lld 分 %lld 秒" : "%lld min %lld s", m, s);
+	return str_addf(out, zh ? "%lld 秒" : "%lld s", s);
+}
+
+static bool is_cjk(uint32_t c)
+{
+	return (c >= 0x3400 && c <= 0x4dbf) || (c >= 0x4e00 && c <= 0x9fff) ||
+	       (c >= 0xf900 && c <= 0xfaff) || (c >= 0x20000 && c <= 0x3134f);
+}
+
+static bool is_letter(uint32_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 0xc0 && c <= 0x2af && c != 0xd7 && c != 0xf7) || (c >= 0x370 && c <= 0x1fff);
+}
+
+enum control_language words_detect(struct view text)
+{
+	size_t cjk = 0, other = 0;
+	bool in_word = false;
+
+	text = view_cut(text, 8192); /* the beginning tells, whatever is pasted behind it */
+	while (text.n) {
+		uint32_t c = 0;
+		size_t n = utf8_next(text, &c);
+		bool letter = n && is_letter(c);
+
+		cjk += n && is_cjk(c);
+		other += letter && !in_word;
+		in_word = letter;
+		text = view_from(text, n ? n : 1);
+	}
+	if (!cjk && !other)
+		return LANG_AUTO;
+	return cjk >= other ? LANG_ZH : LANG_EN;
+}
+
+/* What WeChat's Markdown would act on, in its full-width form. */
+static const char *wide_form(char c)
+{
+	switch (c) {
+	case '<': return "＜";
+	case '>': return "＞";
+	case '_': return "＿";
+	case '*': return "＊";
+	case '`': return "｀";
+	case '~': return "～";
+	case '#': return "＃";
+	case '|': return "｜";
+	default: return NULL;
+	}
+}
+
+int words_excerpt(struct str *out, struct view text, size_t max)
+{
+	struct str safe = STR_INIT(8192);
+	struct view v = view_trim(text);
+	size_t keep;
+	int rc;
+
+	text_safe(view_cut(v, 4096), TEXT_KEEP_LF, &safe);
+	v = view_trim(str_view(&safe));
+	keep = utf8_cut_chars(v, max);
+	for (size_t i = 0; i < keep; i++) {
+		const char *wide = wide_form(v.p[i]);
+
+		if (wide)
+			str_adds(out, wide);
+		else
+			str_addc(out, v.p[i] == '\n' ? ' ' : v.p[i]);
+	}
+	if (keep < v.n)
+		str_adds(out, "…");
+	rc = str_ok(&safe) && str_ok(out) ? 0 : -1;
+	str_release(&safe);
+	return rc;
+}
+
+const char *words_num(struct words_num *hold, long long n)
+{
+	snprintf(hold->z, sizeof(hold->z), "%lld", n);
+	return hold->z;
+}

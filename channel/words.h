@@ -1,0 +1,132 @@
+/* channel/words.h: every text a person reads on the phone, in Chinese and English, in one table.
+ * Texts are short, say what happened and what to do next, and name commands as they are typed. */
+#ifndef CHANNEL_WORDS_H
+#define CHANNEL_WORDS_H
+
+#include "agent/engine.h"
+#include "base/str.h"
+
+/* AUTO as a setting: follow the user's writing. AUTO as the language of a text: the user has not
+ * written yet, so it is said in both. */
+enum control_language { LANG_AUTO, LANG_ZH, LANG_EN };
+
+enum word {
+	/* What came in */
+	W_NOT_TAKEN, /* {1} messages, {2} limit */
+	W_UNREADABLE,
+	W_UNSUPPORTED,
+	W_MEDIA_ONLY,
+	W_INTAKE_FAILED,
+	W_ATTACHMENT, /* {1} kind, {2} name: a line of the prompt */
+	W_KIND_IMAGE,
+	W_KIND_VOICE,
+	W_KIND_FILE,
+	W_KIND_VIDEO,
+	W_KIND_OTHER,
+	W_QUOTED, /* {1} the quoted text: a line of the prompt */
+
+	/* Commands */
+	W_HELP,
+	W_UNKNOWN_COMMAND, /* {1} the word */
+	W_OWNER_ONLY,	   /* {1} the command */
+	W_ENGINE_LACKS,	   /* {1} the command */
+	W_ENGINE_BUSY,
+	W_COMMAND_FAILED, /* {1} why */
+	W_STOPPED,
+	W_STOPPED_BY_OWNER,
+	W_STOPPED_SENDING,
+	W_STOP_NOTHING,
+	W_STILL_WAITING, /* {1} messages */
+	W_NONE_WAITING,
+	W_ALL_DROPPED, /* {1} messages */
+	W_PAUSED,
+	W_PAUSED_ALREADY,
+	W_RESUMED, /* {1} messages */
+	W_NOT_PAUSED,
+	W_QUEUE_EMPTY,
+	W_QUEUE_LIST,	/* {1} messages */
+	W_QUEUE_OTHERS, /* {1} messages of others */
+	W_QUEUE_HOW,
+	W_QUEUE_DROPPED, /* {1} its beginning */
+	W_QUEUE_NO_SUCH, /* {1} number */
+	W_CLEARED,	 /* {1} messages */
+	W_NEW_DONE,
+	W_RETRY_TAKEN, /* {1} its beginning */
+	W_RETRY_NONE,
+	W_MORE_NONE,
+
+	/* Status */
+	W_STATUS_IDLE,
+	W_STATUS_RUNNING, /* {1} time it has run */
+	W_STATUS_PAUSED,
+	W_STATUS_QUEUE,	      /* {1} waiting, {2} limit */
+	W_STATUS_SENDS,	      /* {1} used, {2} limit */
+	W_STATUS_PARKED,      /* {1} parts */
+	W_STATUS_TROUBLE,     /* {1} refused, {2} unknown */
+	W_STATUS_UNCONFIRMED, /* {1} parts */
+	W_STATUS_LINK,	      /* {1} one of the next five */
+	W_LINK_STARTING,
+	W_LINK_UP,
+	W_LINK_DEGRADED,
+	W_LINK_EXPIRED,
+	W_LINK_STOPPED,
+	W_STATUS_ENGINE, /* {1} the engine's own line */
+	W_STATUS_INTAKE, /* {1} why */
+
+	/* Replies */
+	W_STILL_WORKING,
+	W_MORE_FOLLOWS, /* at the end of the last part that may be sent */
+	W_MORE_READY,
+	W_MAYBE_LOST,
+	W_PART_REFUSED,
+	W_ANSWER_CUT,
+	W_FILE_KEPT,   /* {1} path */
+	W_INTERRUPTED, /* {1} the message's beginning */
+	W_HISTORY_LOST,
+	W_ACTED,
+	W_RETRY_HINT,
+
+	/* Questions */
+	W_ASK_APPROVAL, /* {1} code, {2} tool; what it would do follows */
+	W_ASK_QUESTION, /* {1} code, {2} the question */
+	W_ASK_HIDDEN,
+	W_ASK_CUT, /* {1} characters in all */
+	W_ASK_HOW, /* {1} first, {2} last */
+	W_ASK_CLOSED,
+	W_ASK_RANGE, /* {1} number of choices */
+	W_ASK_WHICH, /* {1} the codes */
+	W_ASK_EARLY,
+	W_ASK_TIMEOUT,
+	W_ASK_WAITS,
+
+	W_COUNT
+};
+
+/* Appends the text; args (strings, NULL-terminated) take the places {1} {2} {3}. 0 or -1 (memory,
+ * ceiling). LANG_AUTO: both, Chinese first. */
+int words_put(struct str *out, enum control_language lang, enum word w, const char *const *args);
+#define words(out, lang, w, ...)                                                                   \
+	words_put((out), (lang), (w), (const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
+
+/* Why a turn failed, in one plain sentence, with the engine's detail. */
+int words_fail(struct str *out, enum control_language lang, enum engine_fail f, const char *detail);
+
+/* An age or a span: "3 min 20 s", "3 分 20 秒". */
+int words_span(struct str *out, enum control_language lang, int64_t ms);
+
+/* The language a text is written in: LANG_AUTO when it has no letters to tell by. A text is Chinese
+ * when it has at least as many CJK characters as words in other letters. */
+enum control_language words_detect(struct view text);
+
+/* The beginning of a message for showing it in a notice: one line, at most max characters, without
+ * controls or marks that WeChat would render. */
+int words_excerpt(struct str *out, struct view text, size_t max);
+
+struct words_num {
+	char z[24];
+};
+/* A number as an argument: NUM(n). */
+const char *words_num(struct words_num *hold, long long n);
+#define NUM(n) words_num(&(struct words_num){ "" }, (n))
+
+#endif

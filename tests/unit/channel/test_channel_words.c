@@ -1,0 +1,185 @@
+/* The table of texts: complete in both languages, fit for a phone, filled as asked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "channel/words.h"
+
+static bool has_cjk(struct view v)
+{
+	return words_detect(v) == LANG_ZH;
+}
+
+static void check(struct str *s, enum control_language lang)
+{
+	struct view v = str_view(s);
+
+	assert_true(str_ok(s));
+	assert_true(v.n > 1);
+	assert_true(utf8_valid(v));
+	assert_true(utf8_count(v) <= 1800);
+	assert_null(memchr(v.p, '{', v.n));
+	/* What WeChat would render or swallow (wire reference, 7.3). */
+	for (size_t i = 0; i < v.n; i++)
+		assert_null(memchr("<>_*`~", v.p[i], 6));
+	if (lang == LANG_EN)
+		assert_false(has_cjk(v));
+}
+
+static void every_text_is_there_in_both_languages(void **state)
+{
+	(void)state;
+	for (int w = 0; w < W_COUNT; w++) {
+		for (int lang = LANG_AUTO; lang <= LANG_EN; lang++) {
+			struct str s = STR_INIT(8192);
+
+			assert_int_equal(0, words(&s, (enum control_language)lang, (enum word)w,
+						    "1", "2", "3"));
+			check(&s, (enum control_language)lang);
+			str_release(&s);
+		}
+	}
+}
+
+static void every_failure_has_words_and_shows_its_detail(void **state)
+{
+	(void)state;
+	for (int f = ENGINE_FAIL_DEADLINE; f <= ENGINE_FAIL_INTERNAL; f++) {
+		for (int lang = LANG_ZH; lang <= LANG_EN; lang++) {
+			struct str s = STR_INIT(8192);
+			bool own = f == ENGINE_FAIL_DEADLINE;
+
+			assert_int_equal(0, words_fail(&s, (enum control_language)lang,
+						    (enum engine_fail)f, "the detail"));
+			check(&s, LANG_ZH);
+			assert_int_equal(!own, strstr(str_cstr(&s), "the detail") != NULL);
+			str_reset(&s);
+			assert_int_equal(0, words_fail(&s, (enum control_language)lang,
+						    (enum engine_fail)f, ""));
+			check(&s, (enum control_language)lang);
+			assert_null(strstr(str_cstr(&s), "()"));
+			assert_null(strstr(str_cstr(&s), "（）"));
+			str_release(&s);
+		}
+	}
+}
+
+static void an_unknown_failure_is_an_internal_one(void **state)
+{
+	struct str s = STR_INIT(8192);
+
+	(void)state;
+	assert_int_equal(0, words_fail(&s, LANG_EN, (enum engine_fail)999, NULL));
+	assert_non_null(strstr(str_cstr(&s), "inside the program"));
+	str_release(&s);
+}
+
+static void missing_arguments_leave_nothing_behind(void **state)
+{
+	struct str s = STR_INIT(8192);
+
+	(void)state;
+	assert_int_equal(0, words(&s, LANG_EN, W_STATUS_QUEUE, "3"));
+	assert_string_equal("Waiting: 3 of ", str_cstr(&s));
+	str_release(&s);
+}
+
+static void tells_the_language_of_a_text(void **state)
+{
+	static const struct {
+		const char *text;
+		enum control_language lang;
+	} rows[] = {
+		{ "", LANG_AUTO },
+		{ "123 !?", LANG_AUTO },
+		{ "👍", LANG_AUTO },
+		{ "hello", LANG_EN },
+		{ "你好", LANG_ZH },
+		{ "帮我看看 README.md 里写了什么", LANG_ZH },
+		{ "please translate 你好 for me", LANG_EN },
+		{ "ok 好", LANG_ZH },
+		{ "Ça va bien", LANG_EN },
+		{ "привет", LANG_EN },
+		{ "\xff\xfe", LANG_AUTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_int_equal(rows[i].lang, words_detect(view_of(rows[i].text)));
+}
+
+static void an_excerpt_is_one_safe_line(void **state)
+{
+	static const struct {
+		const char *in;
+		size_t max;
+		const char *out;
+	} rows[] = {
+		{ "short", 10, "short" },
+		{ "  spaced \n", 10, "spaced" },
+		{ "abcdef", 5, "abcde…" },
+		{ "abcde", 5, "abcde" },
+		{ "一二三四", 3, "一二三…" },
+		{ "a\nb", 5, "a b" },
+		{ "a_b<c>*d`", 20, "a＿b＜c＞＊d｀" },
+		{ "a\x1b[31mred\x1b[0m", 20, "ared" },
+		{ "👩‍👩‍👧x", 2, "…" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct str s = STR_INIT(1024);
+
+		assert_int_equal(0, words_excerpt(&s, view_of(rows[i].in), rows[i].max));
+		if (rows[i].max > 2)
+			assert_string_equal(rows[i].out, str_cstr(&s));
+		assert_true(utf8_valid(str_view(&s)));
+		str_release(&s);
+	}
+}
+
+static void spans_read_well(void **state)
+{
+	static const struct {
+		int64_t ms;
+		const char *zh, *en;
+	} rows[] = {
+		{ -5, "0 秒", "0 s" },
+		{ 59999, "59 秒", "59 s" },
+		{ 60000, "1 分 0 秒", "1 min 0 s" },
+		{ 3599999, "59 分 59 秒", "59 min 59 s" },
+		{ 3600000, "1 小时 0 分", "1 h 0 min" },
+		{ 90000000, "25 小时 0 分", "25 h 0 min" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct str s = STR_INIT(64);
+
+		assert_int_equal(0, words_span(&s, LANG_ZH, rows[i].ms));
+		assert_string_equal(rows[i].zh, str_cstr(&s));
+		str_reset(&s);
+		assert_int_equal(0, words_span(&s, LANG_EN, rows[i].ms));
+		assert_string_equal(rows[i].en, str_cstr(&s));
+		str_release(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_text_is_there_in_both_languages),
+		cmocka_unit_test(every_failure_has_words_and_shows_its_detail),
+		cmocka_unit_test(an_unknown_failure_is_an_internal_one),
+		cmocka_unit_test(missing_arguments_leave_nothing_behind),
+		cmocka_unit_test(tells_the_language_of_a_text),
+		cmocka_unit_test(an_excerpt_is_one_safe_line),
+		cmocka_unit_test(spans_read_well),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
