@@ -1,0 +1,18 @@
+#include "channel/room.h"
+
+#include <string.h>
+
+bool room_is_owner(const struct room *r, const char *user)
+{
+	return *r->owner && strcmp(r->owner, user) == 0;
+}
+
+bool room_serves(const struct room *r, const char *user)
+{
+	if (!*r->owner)
+		return false;
+	for (size_t i = 0; r->allowed && r->allowed[i]; i++)
+		if (strcmp(r->allowed[i], user) == 0)
+			return true;
+	return room_is_owner(r, user);
+}

@@ -1,0 +1,71 @@
+#include "world.h"
+
+#include <assert.h>
+
+void world_open(struct world *w)
+{
+	struct err e = ERR_INIT;
+
+	memset(w, 0, sizeof(*w));
+	scratch_make(&w->scratch);
+	fake_clock_init(&w->clock);
+	assert(loop_open(&w->loop, &w->clock.clock, &e) == 0);
+	if (getenv("KAIRO_TEST_LOG"))
+		assert(log_open_fd(&w->log, 2, LOG_DEBUG, &e) == 0);
+	assert(db_open(&w->db, scratch_path(&w->scratch, "state.db"), &e) == 0);
+	assert(sql_migrate(w->db, &e) == 0);
+	fake_channel_open(&w->wire, w->loop);
+	w->room = (struct room){ .loop = w->loop,
+		.log = w->log,
+		.db = w->db,
+		.channel = &w->wire.channel,
+		.bot = BOT,
+		.owner = OWNER,
+		.language = LANG_AUTO,
+		.text_limit = CHUNK_LIMIT_DEFAULT,
+		.mode = FORMAT_NATIVE,
+		.queue_limit = 20 };
+}
+
+void world_close(struct world *w)
+{
+	fake_channel_close(&w->wire);
+	db_close(&w->db);
+	log_close(&w->log);
+	loop_close(&w->loop);
+	scratch_remove(&w->scratch);
+}
+
+void world_reopen_db(struct world *w)
+{
+	struct err e = ERR_INIT;
+
+	db_close(&w->db);
+	assert(db_open(&w->db, scratch_path(&w->scratch, "state.db"), &e) == 0);
+	assert(sql_migrate(w->db, &e) == 0);
+	w->room.db = w->db;
+	w->wire.flying = false;
+	timer_disarm(w->wire.timer);
+}
+
+int64_t world_int(struct world *w, const char *sql)
+{
+	int64_t v;
+
+	return sql_int(w->db, NULL, &v, sql, NULL) == 1 ? v : -1;
+}
+
+void world_sql(struct world *w, const char *sql)
+{
+	struct err e = ERR_INIT;
+
+	if (db_exec(w->db, sql, &e) < 0) {
+		fprintf(stderr, "%s\n", e.msg);
+		abort();
+	}
+}
+
+void world_full(struct world *w, bool on)
+{
+	world_sql(w, on ? "PRAGMA query_only = ON" : "PRAGMA query_only = OFF");
+}
