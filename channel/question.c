@@ -1,0 +1,529 @@
+#include "channel/question.h"
+
+#include "base/text.h"
+#include "channel/peer.h"
+#include "channel/sql.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN_CHARS  700 /* of what would be done: the whole is to fit one part */
+#define CHOICE_CHARS 40
+#define OFFSETS	     4
+#define OFFSET_MS    ((int64_t)10 * 60 * 1000)
+
+enum question_state {
+	Q_FREE,
+	Q_ASKED, /* on its way out */
+	Q_SHOWN, /* accepted by the server */
+	Q_FAILED /* the turn is about to hear that it could not be asked */
+};
+
+struct question {
+	enum question_state state;
+	unsigned int serial;
+	char letter;
+	char user[CHAN_ID_MAX + 1];
+	char *id;
+	int choices;
+	int64_t part;
+	int64_t shown_wall, deadline;
+	bool hinted;
+};
+
+struct questions {
+	const struct room *room;
+	struct outbox *outbox;
+	question_answer_cb *cb;
+	void *arg;
+	struct timer *timer;
+	struct question slot[QUESTIONS_MAX];
+	unsigned int serial;
+	/* How much later than claimed messages came in lately; the least is the clocks' offset. */
+	struct {
+		int64_t offset, at;
+	} heard[OFFSETS];
+	unsigned int nheard;
+};
+
+#define each_question(q, it)                                                                       \
+	for (struct question *it = (q)->slot; it < (q)->slot + QUESTIONS_MAX; it++)
+
+static bool is_open(const struct question *it)
+{
+	return it->state == Q_ASKED || it->state == Q_SHOWN;
+}
+
+static void step(struct questions *q, struct question *it, enum question_state to)
+{
+	static const char *const names[] = { "free", "asked", "shown", "failed" };
+
+	log_debug(
+		q->room->log, "question", "%c: %s -> %s", it->letter, names[it->state], names[to]);
+	it->state = to;
+}
+
+static void drop(struct questions *q, struct question *it)
+{
+	step(q, it, Q_FREE);
+	free(it->id);
+	it->id = NULL;
+}
+
+/* --- Time ------------------------------------------------------------------------------------- */
+
+static void rearm(struct questions *q)
+{
+	int64_t now = loop_now(q->room->loop), next = -1;
+
+	each_question(q, it)
+	{
+		int64_t left = it->state == Q_FAILED ? 0 : it->deadline - now;
+
+		if (it->state != Q_FAILED && it->state != Q_SHOWN)
+			continue;
+		next = next < 0 || left < next ? (left < 0 ? 0 : left) : next;
+	}
+	if (next < 0)
+		timer_disarm(q->timer);
+	else
+		timer_arm(q->timer, next);
+}
+
+static void tell_timeout(struct questions *q, const struct question *it)
+{
+	struct err e = ERR_INIT;
+
+	if (outbox_notice(q->outbox, it->user, PART_FAILURE, 0, W_ASK_TIMEOUT, NULL, &e) < 0)
+		log_warn(q->room->log, "question", "the timeout was not told: %s", e.msg);
+	outbox_kick(q->outbox);
+}
+
+/* Answers one question with "no answer"; the callback may change everything. */
+static bool fail_one(struct questions *q)
+{
+	int64_t now = loop_now(q->room->loop);
+
+	each_question(q, it)
+	{
+		bool late = it->state == Q_SHOWN && it->deadline <= now;
+		char *id = it->id;
+
+		if (it->state != Q_FAILED && !late)
+			continue;
+		if (late)
+			tell_timeout(q, it);
+		it->id = NULL;
+		drop(q, it);
+		q->cb(q->arg, id, -1);
+		free(id);
+		return true;
+	}
+	return false;
+}
+
+static void questions_on_timer(void *arg)
+{
+	struct questions *q = arg;
+
+	while (fail_one(q))
+		;
+	rearm(q);
+}
+
+/* --- Asking ----------------------------------------------------------------------------------- */
+
+static void questions_on_part(void *arg, int64_t part, bool shown)
+{
+	struct questions *q = arg;
+
+	each_question(q, it)
+	{
+		if (it->state != Q_ASKED || it->part != part)
+			continue;
+		step(q, it, shown ? Q_SHOWN : Q_FAILED);
+		it->shown_wall = loop_wall(q->room->loop);
+		it->deadline = loop_now(q->room->loop) + QUESTION_TIMEOUT_MS;
+	}
+	rearm(q);
+}
+
+/* Verbatim, in a fence that nothing in it can close. */
+static void put_fenced(struct str *out, struct view text, enum format_mode mode)
+{
+	size_t run = 0, longest = 2;
+
+	for (size_t i = 0; i < text.n; i++) {
+		run = text.p[i] == '`' ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	str_addc(out, '\n');
+	for (size_t i = 0; mode == FORMAT_NATIVE && i <= longest; i++)
+		str_addc(out, '`');
+	str_addc(out, '\n');
+	str_add(out, text);
+	str_addc(out, '\n');
+	for (size_t i = 0; mode == FORMAT_NATIVE && i <= longest; i++)
+		str_addc(out, '`');
+}
+
+static void put_deed(
+	struct questions *q, struct str *out, enum control_language lang, struct view text)
+{
+	struct str safe = STR_INIT(ENGINE_INPUT_MAX);
+	struct view all, shown;
+
+	text_safe(view_cut(text, ENGINE_INPUT_MAX / 4), TEXT_KEEP_LF | TEXT_KEEP_TAB, &safe);
+	all = view_trim(str_view(&safe));
+	shown = view_cut(all, utf8_cut_chars(all, SHOWN_CHARS));
+	if (all.n == 0) {
+		str_addc(out, '\n');
+		words(out, lang, W_ASK_HIDDEN);
+	} else {
+		put_fenced(out, shown, q->room->mode);
+	}
+	if (shown.n < all.n) {
+		str_addc(out, '\n');
+		words(out, lang, W_ASK_CUT, NUM((long long)utf8_count(all)));
+	}
+	out->failed |= !str_ok(&safe);
+	str_release(&safe);
+}
+
+static int compose(struct questions *q, const struct question *it, const struct engine_event *ev,
+	struct str *out)
+{
+	enum control_language lang = peer_lang(q->room, it->user);
+	struct str name = STR_INIT(8192);
+	char letter[2] = { it->letter, '\0' };
+
+	if (ev->type == ENGINE_APPROVAL) {
+		words_excerpt(&name, view_of(ev->name), CHOICE_CHARS);
+		words(out, lang, W_ASK_APPROVAL, letter, str_cstr(&name));
+		put_deed(q, out, lang, ev->text);
+	} else {
+		words_excerpt(&name, ev->text, SHOWN_CHARS);
+		words(out, lang, W_ASK_QUESTION, letter, str_cstr(&name));
+	}
+	for (int i = 0; i < it->choices; i++) {
+		str_addf(out, "\n%d. ", i + 1);
+		words_excerpt(out, view_of(ev->choices[i]), CHOICE_CHARS);
+	}
+	str_addc(out, '\n');
+	words(out, lang, W_ASK_HOW, NUM(1), NUM(it->choices));
+	str_release(&name);
+	return str_ok(out) ? 0 : -1;
+}
+
+static int store(struct questions *q, struct question *it, uint64_t turn,
+	const struct engine_event *ev, struct err *e)
+{
+	struct db *db = q->room->db;
+	struct str text = STR_INIT(PART_TEXT_MAX);
+	int rc;
+
+	if (compose(q, it, ev, &text) < 0)
+		rc = err_set(e, E_NOMEM, "a question");
+	else if ((rc = db_begin(db, e)) == 0) {
+		rc = outbox_add(
+			q->outbox, it->user, PART_QUESTION, turn, str_view(&text), &it->part, e);
+		if (rc == 0)
+			rc = peer_set_asked(q->room, it->user, it->choices, e);
+		rc = sql_end(db, rc, e);
+	}
+	str_release(&text);
+	return rc;
+}
+
+static int count_choices(const struct engine_event *ev)
+{
+	int n = 0;
+
+	while (ev->choices && ev->choices[n] && n <= QUESTION_CHOICES)
+		n++;
+	return n;
+}
+
+static struct question *new_question(
+	struct questions *q, const char *user, const struct engine_event *ev)
+{
+	each_question(q, it)
+	{
+		if (it->state != Q_FREE)
+			continue;
+		*it = (struct question){ .serial = ++q->serial, .choices = count_choices(ev) };
+		it->letter = (char)('A' + (q->serial - 1) % 26);
+		it->id = strdup(ev->id ? ev->id : "");
+		if (!it->id || copy_z(it->user, sizeof(it->user), view_of(user)) < 0) {
+			free(it->id);
+			it->id = NULL;
+			return NULL;
+		}
+		return it;
+	}
+	return NULL;
+}
+
+void questions_ask(
+	struct questions *q, const char *user, uint64_t turn, const struct engine_event *ev)
+{
+	struct question *it = new_question(q, user, ev);
+	struct err e = ERR_INIT;
+
+	if (!it) {
+		/* It stays open until the turn's deadline, which goes on once the others are
+		 * answered. */
+		log_warn(q->room->log, "question", "%d are open; another is not asked",
+			QUESTIONS_MAX);
+		return;
+	}
+	step(q, it, Q_ASKED);
+	if (it->choices < 1 || it->choices > QUESTION_CHOICES) {
+		log_warn(q->room->log, "question", "%d choices cannot be shown", it->choices);
+		step(q, it, Q_FAILED);
+	} else if (store(q, it, turn, ev, &e) < 0) {
+		log_warn(q->room->log, "question", "not asked: %s", e.msg);
+		step(q, it, Q_FAILED);
+	}
+	outbox_kick(q->outbox);
+	rearm(q);
+}
+
+void questions_end(struct questions *q)
+{
+	each_question(q, it) if (it->state != Q_FREE) drop(q, it);
+	rearm(q);
+}
+
+int questions_waiting(const struct questions *q)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < QUESTIONS_MAX; i++)
+		n += is_open(&q->slot[i]);
+	return n;
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+int64_t questions_written_at(struct questions *q, int64_t sent_at)
+{
+	int64_t wall = loop_wall(q->room->loop), now = loop_now(q->room->loop);
+	int64_t least;
+
+	if (sent_at <= 0)
+		return wall;
+	least = wall - sent_at;
+	q->heard[q->nheard++ % OFFSETS].offset = least;
+	q->heard[(q->nheard - 1) % OFFSETS].at = now;
+	for (unsigned int i = 0; i < OFFSETS && i < q->nheard; i++)
+		if (now - q->heard[i].at <= OFFSET_MS && q->heard[i].offset < least)
+			least = q->heard[i].offset;
+	return sent_at + least;
+}
+
+/* Full-width forms as ASCII, white space at both ends off. False: too long for an answer. */
+static bool normalize(struct view text, char out[8])
+{
+	size_t n = 0;
+
+	text = view_trim(text);
+	if (text.n > 64)
+		return false;
+	while (text.n) {
+		uint32_t c = 0;
+		size_t len = utf8_next(text, &c);
+
+		if (len == 0)
+			return false;
+		text = view_from(text, len);
+		if (c >= 0xff01 && c <= 0xff5e)
+			c -= 0xfee0;
+		if (c == 0x3000 || c == 0xa0)
+			c = ' ';
+		if (c == ' ' && (n == 0 || view_trim(text).n == 0))
+			continue;
+		if (c >= 0x80 || n == 7)
+			return false;
+		out[n++] = (char)c;
+	}
+	while (n && out[n - 1] == ' ')
+		n--;
+	out[n] = '\0';
+	return n > 0;
+}
+
+/* "2", or "B2": a letter, or 0, and the number. */
+static bool parse(struct view text, char *letter, int *number)
+{
+	char z[8];
+	const char *p = z;
+	unsigned long long n;
+
+	if (!normalize(text, z))
+		return false;
+	*letter = '\0';
+	if ((*p | 0x20) >= 'a' && (*p | 0x20) <= 'z')
+		*letter = (char)(*p++ & ~0x20);
+	if (strlen(p) > 3 || (p[0] == '0' && p[1]) || parse_u64(view_of(p), &n) < 0)
+		return false;
+	*number = (int)n;
+	return true;
+}
+
+static int open_for(struct questions *q, const char *user, char letter, struct question **found)
+{
+	int n = 0;
+
+	each_question(q, it)
+	{
+		if (!is_open(it) || strcmp(it->user, user) != 0)
+			continue;
+		if (letter && it->letter != letter)
+			continue;
+		*found = it;
+		n++;
+	}
+	return n;
+}
+
+static enum question_verdict judge(const struct question *it, int number, int64_t written_at)
+{
+	if (it->state != Q_SHOWN || written_at < it->shown_wall)
+		return QUESTION_EARLY;
+	if (number < 1 || number > it->choices)
+		return QUESTION_RANGE;
+	return QUESTION_ANSWER;
+}
+
+int questions_read(struct questions *q, const char *user, struct view text, int64_t written_at,
+	struct question_reading *out, struct err *e)
+{
+	struct question *it = NULL;
+	struct peer peer;
+	char letter;
+	int number, n;
+
+	*out = (struct question_reading){ .verdict = QUESTION_NONE };
+	if (!parse(text, &letter, &number))
+		return 0;
+	n = open_for(q, user, letter, &it);
+	if (n > 1) {
+		out->verdict = QUESTION_WHICH;
+	} else if (n == 1) {
+		out->verdict = judge(it, number, written_at);
+		out->serial = it->serial;
+		out->choice = number - 1;
+	} else {
+		if (peer_load(q->room, user, &peer, e) < 0)
+			return -1;
+		if (peer.asked > 0)
+			out->verdict = QUESTION_CLOSED;
+	}
+	return 0;
+}
+
+static struct question *by_serial(struct questions *q, unsigned int serial)
+{
+	each_question(q, it) if (it->state != Q_FREE && it->serial == serial) return it;
+	return NULL;
+}
+
+static void put_codes(struct questions *q, const char *user, struct str *out)
+{
+	const char *sep = "";
+
+	each_question(q, it)
+	{
+		if (!is_open(it) || strcmp(it->user, user) != 0)
+			continue;
+		for (int i = 1; i <= it->choices; i++, sep = " ")
+			str_addf(out, "%s%c%d", sep, it->letter, i);
+	}
+}
+
+int questions_say(
+	struct questions *q, const char *user, const struct question_reading *r, struct str *out)
+{
+	enum control_language lang = peer_lang(q->room, user);
+	struct question *it = by_serial(q, r->serial);
+	struct str codes = STR_INIT(4096);
+	int rc = 0;
+
+	switch (r->verdict) {
+	case QUESTION_NONE:
+	case QUESTION_ANSWER: break;
+	case QUESTION_RANGE: rc = words(out, lang, W_ASK_RANGE, NUM(it ? it->choices : 1)); break;
+	case QUESTION_EARLY: rc = words(out, lang, W_ASK_EARLY); break;
+	case QUESTION_CLOSED: rc = words(out, lang, W_ASK_CLOSED); break;
+	case QUESTION_WHICH:
+		put_codes(q, user, &codes);
+		rc = words(out, lang, W_ASK_WHICH, str_cstr(&codes));
+		break;
+	}
+	str_release(&codes);
+	return rc;
+}
+
+void questions_take(struct questions *q, const struct question_reading *r)
+{
+	struct question *it = by_serial(q, r->serial);
+	char *id;
+
+	if (!it || it->state != Q_SHOWN)
+		return;
+	id = it->id;
+	it->id = NULL;
+	drop(q, it);
+	rearm(q);
+	q->cb(q->arg, id, r->choice);
+	free(id);
+}
+
+bool questions_hint(struct questions *q, const char *user)
+{
+	each_question(q, it)
+	{
+		if (it->state != Q_SHOWN || it->hinted || strcmp(it->user, user) != 0)
+			continue;
+		it->hinted = true;
+		return true;
+	}
+	return false;
+}
+
+/* --- Open and close --------------------------------------------------------------------------- */
+
+int questions_open(struct questions **out, const struct room *r, struct outbox *o,
+	question_answer_cb *cb, void *arg, struct err *e)
+{
+	struct questions *q = calloc(1, sizeof(*q));
+
+	*out = NULL;
+	if (!q)
+		return err_set(e, E_NOMEM, "the questions");
+	q->room = r;
+	q->outbox = o;
+	q->cb = cb;
+	q->arg = arg;
+	if (timer_new(&q->timer, r->loop, questions_on_timer, q, e) < 0) {
+		free(q);
+		return -1;
+	}
+	outbox_on_question(o, questions_on_part, q);
+	*out = q;
+	return 0;
+}
+
+void questions_close(struct questions **qp)
+{
+	struct questions *q = *qp;
+
+	*qp = NULL;
+	if (!q)
+		return;
+	outbox_on_question(q->outbox, NULL, NULL);
+	timer_free(&q->timer);
+	each_question(q, it) free(it->id);
+	free(q);
+}
