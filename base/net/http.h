@@ -31,7 +31,7 @@ enum http_reach {
 struct http_rules {
 	enum http_reach reach;
 	bool loopback;          /* with HTTP_PUBLIC: 127.0.0.0/8 and ::1 too, and plain http to them */
-	bool plain_http;        /* plain http to any host the reach allows (an operator's own model server) */
+	bool plain_http;        /* plain http to any host the reach allows (one's own model server) */
 	bool fake_ip;           /* 198.18.0.0/15 counts as public (a proxy's fake-IP DNS) */
 	const char *proxy;      /* NULL or "": none; the environment is never read. Loopback hosts are
 	                         * reached directly. Behind a proxy the peer cannot be judged: with
@@ -72,7 +72,8 @@ struct http_result {
 };
 
 typedef void http_done_cb(void *arg, const struct http_result *r);
-/* A piece of the body of a 2xx answer, never empty. Non-zero stops the transfer (HTTP_FAIL_STOPPED). */
+/* A piece of the body of a 2xx answer, never empty. Non-zero stops the transfer, which then ends as
+ * HTTP_FAIL_STOPPED. */
 typedef int http_body_cb(void *arg, struct view piece);
 
 struct http_header { const char *name, *value; };   /* no control characters in either */
