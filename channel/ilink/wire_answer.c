@@ -131,8 +131,8 @@ int wire_read_config(struct view body, struct wire_config *out, struct err *e)
 		return -1;
 	rc = wire_get_code(root, &out->code, e);
 	if (rc == 0 && out->code.code == 0)
-		rc = get_text(root, "typing_ticket", JSON_OPTIONAL, out->ticket,
-			sizeof(out->ticket), e);
+		rc = get_text(
+			root, "typing_ticket", JSON_OPTIONAL, out->ticket, sizeof(out->ticket), e);
 	json_free(&root);
 	return rc;
 }
@@ -180,7 +180,7 @@ static enum wire_scan scan_of(const struct json *root)
 		enum wire_scan status;
 	} names[] = {
 		{ "wait", WIRE_SCAN_WAIT },
-		{ "scaned", WIRE_SCAN_SCANNED },     /* sic */
+		{ "scaned", WIRE_SCAN_SCANNED }, /* sic */
 		{ "need_verifycode", WIRE_SCAN_NEED_NUMBER },
 		{ "verify_code_blocked", WIRE_SCAN_BLOCKED },
 		{ "expired", WIRE_SCAN_EXPIRED },
@@ -200,11 +200,13 @@ static enum wire_scan scan_of(const struct json *root)
 
 static int get_credentials(const struct json *root, struct wire_scanned *out, struct err *e)
 {
-	if (get_text(root, "ilink_bot_id", JSON_REQUIRED, out->bot_id, sizeof(out->bot_id), e) < 0 ||
+	if (get_text(root, "ilink_bot_id", JSON_REQUIRED, out->bot_id, sizeof(out->bot_id), e) <
+			0 ||
 		get_text(root, "bot_token", JSON_REQUIRED, out->token, sizeof(out->token), e) < 0 ||
 		get_text(root, "ilink_user_id", JSON_OPTIONAL, out->user_id, sizeof(out->user_id),
 			e) < 0 ||
-		get_text(root, "baseurl", JSON_OPTIONAL, out->base_url, sizeof(out->base_url), e) < 0)
+		get_text(root, "baseurl", JSON_OPTIONAL, out->base_url, sizeof(out->base_url), e) <
+			0)
 		return err_wrap(e, "the login was confirmed, but its answer is not complete");
 	return 0;
 }
@@ -242,16 +244,11 @@ enum chan_outcome wire_outcome(const struct wire_sent *sent)
 	const struct wire_code *c = &sent->code;
 
 	switch (c->code) {
-	case 0:
-		return sent->message_id[0] ? CHAN_ACCEPTED : CHAN_UNCONFIRMED;
-	case WIRE_EXPIRED:
-		return CHAN_EXPIRED;
-	case -12:
-		return CHAN_THROTTLED;
-	case -1:
-		return CHAN_NOT_SENT;     /* the server failed and says so */
-	default:
-		break;
+	case 0: return sent->message_id[0] ? CHAN_ACCEPTED : CHAN_UNCONFIRMED;
+	case WIRE_EXPIRED: return CHAN_EXPIRED;
+	case -12: return CHAN_THROTTLED;
+	case -1: return CHAN_NOT_SENT; /* the server failed and says so */
+	default: break;
 	}
 	if (says(c, "prepare failed"))
 		return CHAN_CLOSED;

@@ -25,8 +25,8 @@ int wire_write_notify(struct str *out, const struct wire_self *me, struct err *e
 	return json_out_end(&w, e);
 }
 
-int wire_write_updates(struct str *out, const struct wire_self *me, const char *cursor,
-	struct err *e)
+int wire_write_updates(
+	struct str *out, const struct wire_self *me, const char *cursor, struct err *e)
 {
 	struct json_out w;
 
@@ -38,8 +38,8 @@ int wire_write_updates(struct str *out, const struct wire_self *me, const char *
 	return json_out_end(&w, e);
 }
 
-int wire_write_text(struct str *out, const struct wire_self *me, const struct chan_send *s,
-	struct err *e)
+int wire_write_text(
+	struct str *out, const struct wire_self *me, const struct chan_send *s, struct err *e)
 {
 	struct json_out w;
 
@@ -49,9 +49,9 @@ int wire_write_text(struct str *out, const struct wire_self *me, const struct ch
 	json_put_z(&w, "from_user_id", "");
 	json_put_z(&w, "to_user_id", s->to);
 	json_put_z(&w, "client_id", s->client_id);
-	json_put_int(&w, "message_type", 2);      /* from a bot */
-	json_put_int(&w, "message_state", 2);     /* finished: nothing can be edited later */
-	json_open_array(&w, "item_list");         /* exactly one: more are dropped or refused (7.1) */
+	json_put_int(&w, "message_type", 2);  /* from a bot */
+	json_put_int(&w, "message_state", 2); /* finished: nothing can be edited later */
+	json_open_array(&w, "item_list");     /* exactly one: more are dropped or refused (7.1) */
 	json_open(&w, NULL);
 	json_put_int(&w, "type", 1);
 	json_open(&w, "text_item");
@@ -76,7 +76,7 @@ int wire_write_config(struct str *out, const struct wire_self *me, const char *u
 
 	json_out_begin(&w, out);
 	json_open(&w, NULL);
-	json_put_z(&w, "ilink_user_id", user);    /* "user_id" is answered with -2 (T2) */
+	json_put_z(&w, "ilink_user_id", user); /* "user_id" is answered with -2 (T2) */
 	if (token[0])
 		json_put_z(&w, "context_token", token);
 	put_self(&w, me);
@@ -145,7 +145,7 @@ int wire_client_version(const char *version, char out[11], struct err *e)
 static bool is_name_char(char c)
 {
 	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-		c == '_' || c == '.' || c == '-';
+	       c == '_' || c == '.' || c == '-';
 }
 
 /* How many characters of a name (or version, with '+') stand at the start of v. */
@@ -202,7 +202,7 @@ int wire_bot_agent(struct view in, struct str *out)
 		} else {
 			n += comment_length(view_from(in, n));
 			if (out->n - start + (out->n > start) + n > WIRE_BOT_AGENT_MAX)
-				return dropped + 1;     /* trailing products go */
+				return dropped + 1; /* trailing products go */
 			if ((out->n > start && str_addc(out, ' ') < 0) ||
 				str_add(out, view_cut(in, n)) < 0)
 				return -1;

@@ -12,13 +12,13 @@
 #include "channel/ilink/wire-private.h"
 
 enum item_type {
-	ITEM_NONE = 0,            /* content withheld; seen inside quotes */
+	ITEM_NONE = 0, /* content withheld; seen inside quotes */
 	ITEM_TEXT = 1,
 	ITEM_IMAGE = 2,
 	ITEM_VOICE = 3,
 	ITEM_FILE = 4,
 	ITEM_VIDEO = 5,
-	ITEM_TOOL_START = 11,     /* outbound only */
+	ITEM_TOOL_START = 11, /* outbound only */
 	ITEM_TOOL_RESULT = 12
 };
 
@@ -34,10 +34,10 @@ struct reader {
 	const struct json *json;
 	struct chan_msg m;
 	struct chan_item items[CHAN_ITEMS_MAX];
-	struct str text;          /* scratch, kept from message to message */
-	bool typed, transcript;   /* where the text came from */
-	bool quoted;              /* a quote was met: the first counts */
-	bool bad;                 /* malformed; why says how */
+	struct str text;	/* scratch, kept from message to message */
+	bool typed, transcript; /* where the text came from */
+	bool quoted;		/* a quote was met: the first counts */
+	bool bad;		/* malformed; why says how */
 	bool no_memory;
 	struct err why;
 };
@@ -86,7 +86,8 @@ static void add_text(struct reader *r, struct view v)
 	if (v.n == 0)
 		return;
 	if (r->text.n + (r->text.n > 0) + v.n > CHAN_TEXT_MAX)
-		ok(r, err_set(&e, E_FORMAT, "the text is longer than %zu bytes", CHAN_TEXT_MAX), &e);
+		ok(r, err_set(&e, E_FORMAT, "the text is longer than %zu bytes", CHAN_TEXT_MAX),
+			&e);
 	else if ((r->text.n && str_addc(&r->text, '\n') < 0) || str_add(&r->text, v) < 0)
 		r->no_memory = true;
 }
@@ -100,8 +101,13 @@ static struct chan_item *add_item(struct reader *r, enum chan_item_kind kind)
 		return NULL;
 	}
 	it = &r->items[r->m.nitems++];
-	*it = (struct chan_item){ .kind = kind, .name = "", .full_url = "", .param = "",
-		.key = "", .size = -1, .play_ms = -1 };
+	*it = (struct chan_item){ .kind = kind,
+		.name = "",
+		.full_url = "",
+		.param = "",
+		.key = "",
+		.size = -1,
+		.play_ms = -1 };
 	return it;
 }
 
@@ -113,8 +119,8 @@ static int64_t claim(const struct json *obj, const char *name)
 }
 
 /* An opaque member that must outlive nothing but the tree, which holds it. */
-static const char *opaque_or_empty(struct reader *r, const struct json *obj, const char *name,
-	size_t max)
+static const char *opaque_or_empty(
+	struct reader *r, const struct json *obj, const char *name, size_t max)
 {
 	struct view v = VIEW_NONE;
 	struct err e = ERR_INIT;
@@ -145,7 +151,7 @@ static void read_image(struct reader *r, const struct json *payload, struct chan
 {
 	const char *hex = opaque_or_empty(r, payload, "aeskey", WIRE_KEY_MAX);
 
-	if (hex[0])               /* preferred over the one in media (5.2) */
+	if (hex[0]) /* preferred over the one in media (5.2) */
 		it->key = hex;
 	it->size = claim(payload, "mid_size");
 }
@@ -183,7 +189,7 @@ static const struct media_kind {
 	enum item_type type;
 	enum chan_item_kind kind;
 	const char *payload;
-	const char *label;        /* what stands for it in a quote without text (5.3) */
+	const char *label; /* what stands for it in a quote without text (5.3) */
 	void (*read)(struct reader *r, const struct json *payload, struct chan_item *it);
 } media_kinds[] = {
 	{ ITEM_IMAGE, CHAN_IMAGE, "image_item", "[图片]", read_image },
@@ -222,8 +228,8 @@ static struct view text_of(struct reader *r, const struct json *item, const char
 	return v;
 }
 
-static struct chan_item *read_attachment(struct reader *r, const struct json *item,
-	const struct media_kind *kind)
+static struct chan_item *read_attachment(
+	struct reader *r, const struct json *item, const struct media_kind *kind)
 {
 	const struct json *payload = object_of(r, item, kind->payload);
 	struct chan_item *it = add_item(r, kind->kind);
@@ -282,9 +288,11 @@ static void read_quote(struct reader *r, const struct json *item)
 		r->m.quote_id = id_or_empty(r, quoted, "msg_id");
 	if (quoted)
 		r->m.quote = quoted_text(r, quoted);
-	if (r->m.quote.n == 0)
+	if (r->m.quote.n == 0) {
+		r->m.quote = VIEW("");
 		ok(r, json_get_str(ref, "title", JSON_OPTIONAL, 0, CHAN_TEXT_MAX, &r->m.quote, &e),
 			&e);
+	}
 }
 
 /* --- Items ------------------------------------------------------------------------------------ */
@@ -332,7 +340,7 @@ static void read_content(struct reader *r, const struct json *list)
 	struct chan_item *items;
 
 	if (list)
-		json_each(item, list)
+		json_each (item, list)
 			read_item(r, item);
 	r->m.text = (struct view){ keep_text(r, str_view(&r->text)), r->text.n };
 	/* Commands count only where no word of the text was heard by a machine (5.3). */
@@ -444,7 +452,7 @@ static void read_envelope(struct reader *r, int64_t type)
 	ok(r, json_get_array(r->json, "item_list", JSON_OPTIONAL, SIZE_MAX, &list, &e), &e);
 	read_id(r, list);
 	read_content(r, list);
-	if (type != 0 && type != 1)     /* neither unnamed nor a user's: of a later time */
+	if (type != 0 && type != 1) /* neither unnamed nor a user's: of a later time */
 		r->m.state = CHAN_MSG_UNSUPPORTED;
 }
 
@@ -464,8 +472,13 @@ static void note(struct wire_update *u, size_t at, const char *why)
 static void reader_begin(struct reader *r, const struct json *json)
 {
 	r->json = json;
-	r->m = (struct chan_msg){ .id = "", .from = "", .token = "", .text = VIEW(""),
-		.quote = VIEW(""), .quote_id = "", .state = CHAN_MSG_OK };
+	r->m = (struct chan_msg){ .id = "",
+		.from = "",
+		.token = "",
+		.text = VIEW(""),
+		.quote = VIEW(""),
+		.quote_id = "",
+		.state = CHAN_MSG_OK };
 	r->typed = r->transcript = r->quoted = r->bad = false;
 	str_reset(&r->text);
 }
@@ -517,7 +530,7 @@ static int read_messages(struct wire_update *u, struct err *e)
 	u->msgs = keep(u, json_count(list) * sizeof(*u->msgs));
 	if (!u->msgs)
 		return err_set(e, E_NOMEM, "no memory for the messages of one answer");
-	json_each(m, list)
+	json_each (m, list)
 		read_message(&r, m, at++);
 	str_release(&r.text);
 	if (r.no_memory)
@@ -527,8 +540,8 @@ static int read_messages(struct wire_update *u, struct err *e)
 
 static int read_cursor(struct wire_update *u, struct err *e)
 {
-	return wire_get_opaque(u->tree, "get_updates_buf", JSON_OPTIONAL, ACCOUNT_CURSOR_MAX,
-		&u->cursor, e);
+	return wire_get_opaque(
+		u->tree, "get_updates_buf", JSON_OPTIONAL, ACCOUNT_CURSOR_MAX, &u->cursor, e);
 }
 
 int wire_read_update(struct wire_update *out, struct view body, struct err *e)
