@@ -37,8 +37,11 @@ static void rig_on_link(void *arg, const struct chan_status *s)
 
 void rig_login(struct rig *r, const char *bot, const char *token)
 {
-	struct account_login l = { .bot_id = bot, .user_id = RIG_USER, .token = token,
-		.base_url = server_url(r->srv), .workspace = r->home };
+	struct account_login l = { .bot_id = bot,
+		.user_id = RIG_USER,
+		.token = token,
+		.base_url = server_url(r->srv),
+		.workspace = r->home };
 	struct err e = ERR_INIT;
 
 	if (account_store_login(r->home, &l, loop_clock(r->loop), &e) < 0)
@@ -64,8 +67,12 @@ struct rig *rig_open(void)
 	rig_login(r, RIG_BOT, RIG_TOKEN);
 	if (account_load(&r->acc, r->home, &e) < 0)
 		fail_msg("%s", e.msg);
-	r->env = (struct ilink_env){ .loop = r->loop, .log = r->log, .poll_http = r->poll,
-		.api_http = r->api, .loopback = true, .bot_agent = "Example/1.0.0" };
+	r->env = (struct ilink_env){ .loop = r->loop,
+		.log = r->log,
+		.poll_http = r->poll,
+		.api_http = r->api,
+		.loopback = true,
+		.bot_agent = "Example/1.0.0" };
 	if (ilink_open(&r->ch, &r->env, r->acc, &e) < 0)
 		fail_msg("%s", e.msg);
 	return r;
@@ -124,8 +131,10 @@ static void rig_on_sent(void *arg, enum chan_outcome what, const char *id, const
 
 void rig_send(struct rig *r, const char *text)
 {
-	struct chan_send s = { .to = RIG_USER, .token = "AARzContextTokenExample",
-		.client_id = "kairo:1767225601000-1a2b3c4d", .text = view_of(text) };
+	struct chan_send s = { .to = RIG_USER,
+		.token = "AARzContextTokenExample",
+		.client_id = "kairo:1767225601000-1a2b3c4d",
+		.text = view_of(text) };
 	struct err e = ERR_INIT;
 
 	if (r->ch->ops->send(r->ch, &s, rig_on_sent, r, &e) < 0)
@@ -148,8 +157,8 @@ void rig_step(struct rig *r)
 	assert_int_equal(loop_step(r->loop, 5, NULL), 0);
 }
 
-/* Both ends are on this loop, so that what is sent can be read in the next pass: a few passes in which
- * nothing comes mean that nothing will. */
+/* Both ends are on this loop, so that what is sent can be read in the next pass: a few passes in
+ * which nothing comes mean that nothing will. */
 void rig_settle(struct rig *r)
 {
 	size_t seen;

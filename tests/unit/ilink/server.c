@@ -28,10 +28,10 @@ struct step {
 
 struct conn {
 	struct server *s;
-	int fd;                /* -1: free */
+	int fd; /* -1: free */
 	struct watch *w;
 	struct str in;
-	char hangs[32];        /* the endpoint; "" when idle */
+	char hangs[32]; /* the endpoint; "" when idle */
 	int64_t since;
 };
 
@@ -91,7 +91,7 @@ static void conn_reply(struct conn *c, int status, struct view body, bool half)
 	str_addf(&all, "HTTP/1.1 %d X\r\nContent-Length: %zu\r\nContent-Type: %s\r\n\r\n", status,
 		body.n + (half ? 100 : 0), status == 200 ? "application/json" : "text/html");
 	str_add(&all, body);
-	write_all(c, all.p, all.n);      /* in one: a second small write would wait for an ACK */
+	write_all(c, all.p, all.n); /* in one: a second small write would wait for an ACK */
 	str_release(&all);
 	if (half)
 		conn_close(c);
@@ -107,7 +107,7 @@ static struct step *next_step(struct server *s, const char *endpoint)
 		if (strcmp(t->endpoint, endpoint) != 0)
 			continue;
 		if (t->always)
-			always = t;      /* the last one counts */
+			always = t; /* the last one counts */
 		else if (!t->used)
 			return t;
 	}
@@ -118,8 +118,8 @@ static void conn_play(struct conn *c, const char *endpoint)
 {
 	struct step *t = next_step(c->s, endpoint);
 	enum kind kind = t ? t->kind : ANSWER;
-	bool hangs_by_nature = strcmp(endpoint, "getupdates") == 0 ||
-		strcmp(endpoint, "get_qrcode_status") == 0;
+	bool hangs_by_nature =
+		strcmp(endpoint, "getupdates") == 0 || strcmp(endpoint, "get_qrcode_status") == 0;
 
 	if (t)
 		t->used = true;

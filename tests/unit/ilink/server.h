@@ -13,23 +13,23 @@ struct server;
 
 struct request {
 	char method[8];
-	char target[2048];     /* path and query */
-	char *head, *body;     /* header lines; NUL-terminated */
+	char target[2048]; /* path and query */
+	char *head, *body; /* header lines; NUL-terminated */
 	size_t body_size;
-	int64_t at;            /* loop time */
+	int64_t at; /* loop time */
 };
 
 struct server *server_open(struct loop *l);
 void server_close(struct server **s);
-const char *server_url(const struct server *s);      /* http://127.0.0.1:PORT */
+const char *server_url(const struct server *s); /* http://127.0.0.1:PORT */
 int server_port(const struct server *s);
 
 /* What comes next for an endpoint, once; each call is one more. */
 void server_push(struct server *s, const char *endpoint, int status, const char *body);
 void server_push_view(struct server *s, const char *endpoint, int status, struct view body);
 void server_push_hang(struct server *s, const char *endpoint);
-void server_push_cut(struct server *s, const char *endpoint);    /* request read, then closed */
-void server_push_half(struct server *s, const char *endpoint);   /* closed inside the body */
+void server_push_cut(struct server *s, const char *endpoint);  /* request read, then closed */
+void server_push_half(struct server *s, const char *endpoint); /* closed inside the body */
 /* What comes when nothing was pushed. Unless set: getupdates and get_qrcode_status hang, all else
  * is 200 {}. */
 void server_always(struct server *s, const char *endpoint, int status, const char *body);

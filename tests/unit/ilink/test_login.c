@@ -8,11 +8,13 @@
 
 #include "rig.h"
 
-#define QR(key) "{\"ret\":0,\"qrcode\":\"" key "\",\"qrcode_img_content\":\"https://x/q?k=" key "\"}"
+#define QR(key)                                                                                    \
+	"{\"ret\":0,\"qrcode\":\"" key "\",\"qrcode_img_content\":\"https://x/q?k=" key "\"}"
 #define STATUS(s) "{\"ret\":0,\"status\":\"" s "\"}"
-#define CONFIRMED(base) \
-	"{\"ret\":0,\"status\":\"confirmed\",\"bot_token\":\"" RIG_TOKEN "\",\"ilink_bot_id\":\"" \
-	RIG_BOT "\",\"baseurl\":\"" base "\",\"ilink_user_id\":\"" RIG_USER "\"}"
+#define CONFIRMED(base)                                                                            \
+	"{\"ret\":0,\"status\":\"confirmed\",\"bot_token\":\"" RIG_TOKEN                           \
+	"\",\"ilink_bot_id\":\"" RIG_BOT "\",\"baseurl\":\"" base                                  \
+	"\",\"ilink_user_id\":\"" RIG_USER "\"}"
 
 struct trial {
 	struct rig *r;
@@ -107,8 +109,8 @@ static void assert_events(const struct trial *t, size_t n, const enum login_even
 		assert_int_equal(t->events[i], ev[i]);
 	assert_int_equal(t->n, n);
 }
-#define EVENTS(t, ...) \
-	assert_events(t, sizeof((enum login_event[]){ __VA_ARGS__ }) / sizeof(enum login_event), \
+#define EVENTS(t, ...)                                                                             \
+	assert_events(t, sizeof((enum login_event[]){ __VA_ARGS__ }) / sizeof(enum login_event),   \
 		(enum login_event[]){ __VA_ARGS__ })
 
 /* Answer the poll that hangs, and be at the next one. */
@@ -184,8 +186,7 @@ static void escapes_the_key(void **state)
 		"{\"qrcode\":\"a/b+c=&d\",\"qrcode_img_content\":\"https://x\"}");
 	begin(t);
 	UNTIL(t->r, polled(t) == 1);
-	assert_string_equal(last_target(t),
-		"/ilink/bot/get_qrcode_status?qrcode=a%2Fb%2Bc%3D%26d");
+	assert_string_equal(last_target(t), "/ilink/bot/get_qrcode_status?qrcode=a%2Fb%2Bc%3D%26d");
 }
 
 static void waits_a_second_between_polls(void **state)
@@ -264,21 +265,20 @@ static void asks_for_the_number_until_it_is_right(void **state)
 	server_push(t->r->srv, "get_bot_qrcode", 200, QR("a"));
 	begin(t);
 	UNTIL(t->r, polled(t) == 1);
-	assert_int_equal(login_number(t->l, VIEW("12"), NULL), -1);     /* not asked for yet */
+	assert_int_equal(login_number(t->l, VIEW("12"), NULL), -1); /* not asked for yet */
 	status_is(t, STATUS("need_verifycode"));
 	EVENTS(t, LOGIN_SHOW_QR, LOGIN_NEED_NUMBER);
-	rig_turn(t->r, 150000);                  /* nothing is polled while the person looks */
+	rig_turn(t->r, 150000); /* nothing is polled while the person looks */
 	assert_int_equal(polled(t), 1);
 	before = polled(t);
 	assert_int_equal(login_number(t->l, VIEW(" 12\n"), NULL), 0);
-	UNTIL(t->r, polled(t) == before + 1);    /* at once */
-	assert_string_equal(last_target(t),
-		"/ilink/bot/get_qrcode_status?qrcode=a&verify_code=12");
+	UNTIL(t->r, polled(t) == before + 1); /* at once */
+	assert_string_equal(last_target(t), "/ilink/bot/get_qrcode_status?qrcode=a&verify_code=12");
 	status_is(t, STATUS("need_verifycode"));
 	EVENTS(t, LOGIN_SHOW_QR, LOGIN_NEED_NUMBER, LOGIN_WRONG_NUMBER);
 	assert_int_equal(login_number(t->l, VIEW("34"), NULL), 0);
 	status_is(t, STATUS("wait"));
-	assert_non_null(strstr(last_target(t), "verify_code=34"));   /* repeated until "scaned" */
+	assert_non_null(strstr(last_target(t), "verify_code=34")); /* repeated until "scaned" */
 	status_is(t, STATUS("scaned"));
 	assert_null(strstr(last_target(t), "verify_code"));
 	status_is(t, CONFIRMED(""));
@@ -360,12 +360,12 @@ static void replaces_a_code_ahead_of_its_expiry(void **state)
 	server_always(t->r->srv, "get_bot_qrcode", 200, QR("a"));
 	begin(t);
 	UNTIL(t->r, polled(t) == 1);
-	rig_turn(t->r, 35100);       /* the poll times out: as "wait" */
+	rig_turn(t->r, 35100); /* the poll times out: as "wait" */
 	rig_turn(t->r, 1001);
 	rig_turn(t->r, 35100);
 	rig_turn(t->r, 1001);
 	assert_int_equal(asked(t), 1);
-	rig_turn(t->r, 28000);       /* 100.2 s */
+	rig_turn(t->r, 28000); /* 100.2 s */
 	rig_turn(t->r, 1001);
 	assert_int_equal(asked(t), 2);
 	EVENTS(t, LOGIN_SHOW_QR, LOGIN_SHOW_QR);
@@ -408,8 +408,10 @@ static void polls_the_other_data_centre_until_the_next_code(void **state)
 	struct server *other = server_open(t->r->loop);
 	char body[256];
 
-	snprintf(body, sizeof(body), "{\"status\":\"scaned_but_redirect\",\"redirect_host\":"
-		"\"127.0.0.1:%d\"}", server_port(other));
+	snprintf(body, sizeof(body),
+		"{\"status\":\"scaned_but_redirect\",\"redirect_host\":"
+		"\"127.0.0.1:%d\"}",
+		server_port(other));
 	server_push(t->r->srv, "get_bot_qrcode", 200, QR("a"));
 	server_push(t->r->srv, "get_bot_qrcode", 200, QR("b"));
 	begin(t);
@@ -534,7 +536,8 @@ static void a_login_without_owner_is_one(void **state)
 
 	server_push(t->r->srv, "get_bot_qrcode", 200, QR("a"));
 	begin(t);
-	status_is(t, "{\"status\":\"confirmed\",\"ilink_bot_id\":\"b\",\"bot_token\":\"tttttttt\"}");
+	status_is(
+		t, "{\"status\":\"confirmed\",\"ilink_bot_id\":\"b\",\"bot_token\":\"tttttttt\"}");
 	EVENTS(t, LOGIN_SHOW_QR, LOGIN_DONE);
 	assert_string_equal(t->user, "");
 }
@@ -546,10 +549,10 @@ static void may_be_freed_at_any_time(void **state)
 
 	server_always(t->r->srv, "get_bot_qrcode", 200, QR("a"));
 	begin(t);
-	login_free(&t->l);                               /* before anything */
+	login_free(&t->l); /* before anything */
 	begin(t);
 	UNTIL(t->r, server_hanging(t->r->srv, "get_qrcode_status") == 1);
-	login_free(&t->l);                               /* in the middle of a poll */
+	login_free(&t->l); /* in the middle of a poll */
 	rig_settle(t->r);
 	assert_int_equal(server_hanging(t->r->srv, "get_qrcode_status"), 0);
 	assert_int_equal(t->n, 1);

@@ -63,13 +63,15 @@ static void maps_answers_to_outcomes(void **state)
 		int status;
 		const char *body;
 		enum chan_outcome outcome;
-		const char *why;     /* contained */
+		const char *why; /* contained */
 	} rows[] = {
 		{ 200, "{\"ret\":0,\"message_id\":5}", CHAN_ACCEPTED, "" },
 		{ 200, "{}", CHAN_UNCONFIRMED, "" },
 		{ 200, "", CHAN_UNCONFIRMED, "" },
-		{ 200, "{\"ret\":-2,\"errmsg\":\"prepare failed\"}", CHAN_CLOSED, "prepare failed" },
-		{ 200, "{\"errcode\":-2,\"errmsg\":\"rate limited\"}", CHAN_THROTTLED, "rate limited" },
+		{ 200, "{\"ret\":-2,\"errmsg\":\"prepare failed\"}", CHAN_CLOSED,
+			"prepare failed" },
+		{ 200, "{\"errcode\":-2,\"errmsg\":\"rate limited\"}", CHAN_THROTTLED,
+			"rate limited" },
 		{ 200, "{\"ret\":-2}", CHAN_REFUSED_BARE, "-2" },
 		{ 200, "{\"ret\":-2,\"errmsg\":\"invalid arguments\"}", CHAN_INVALID,
 			"invalid arguments" },
@@ -153,7 +155,7 @@ static void knows_that_nothing_was_sent_where_nobody_listens(void **state)
 	struct rig *r = *state;
 
 	server_close(&r->srv);
-	r->srv = server_open(r->loop);     /* on another port */
+	r->srv = server_open(r->loop); /* on another port */
 	rig_send(r, "hi");
 	UNTIL(r, r->sent == 1);
 	assert_int_equal(r->outcome, CHAN_NOT_SENT);

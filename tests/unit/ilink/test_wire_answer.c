@@ -104,9 +104,10 @@ static void keeps_secrets_out_of_the_reason(void **state)
 	struct wire_code c;
 
 	(void)state;
-	assert_int_equal(wire_read_code(VIEW("{\"ret\":-2,\"errmsg\":\"bad context_token=AARzExample1"
-						" here\"}"),
-				 &c, NULL),
+	assert_int_equal(
+		wire_read_code(VIEW("{\"ret\":-2,\"errmsg\":\"bad context_token=AARzExample1"
+				    " here\"}"),
+			&c, NULL),
 		0);
 	assert_null(strstr(c.text, "AARzExample1"));
 }
@@ -122,7 +123,7 @@ static void cuts_a_long_reason_between_characters(void **state)
 		str_adds(&body, "早");
 	str_adds(&body, "\"}");
 	assert_int_equal(wire_read_code(str_view(&body), &c, NULL), 0);
-	assert_int_equal(strlen(c.text), 198);     /* 66 whole characters of three bytes */
+	assert_int_equal(strlen(c.text), 198); /* 66 whole characters of three bytes */
 	str_release(&body);
 }
 
@@ -179,13 +180,14 @@ static void reads_a_typing_ticket(void **state)
 	struct wire_config c;
 
 	(void)state;
-	assert_int_equal(wire_read_config(VIEW("{\"ret\":0,\"typing_ticket\":\"AARTExample=\"}"), &c,
-				 NULL),
+	assert_int_equal(
+		wire_read_config(VIEW("{\"ret\":0,\"typing_ticket\":\"AARTExample=\"}"), &c, NULL),
 		0);
 	assert_string_equal(c.ticket, "AARTExample=");
 	assert_int_equal(wire_read_config(VIEW("{}"), &c, NULL), 0);
 	assert_string_equal(c.ticket, "");
-	assert_int_equal(wire_read_config(VIEW("{\"ret\":-4,\"typing_ticket\":\"x\"}"), &c, NULL), 0);
+	assert_int_equal(
+		wire_read_config(VIEW("{\"ret\":-4,\"typing_ticket\":\"x\"}"), &c, NULL), 0);
 	assert_string_equal(c.ticket, "");
 	assert_int_equal(wire_read_config(VIEW("{\"typing_ticket\":7}"), &c, NULL), -1);
 	assert_int_equal(wire_read_config(VIEW("{\"typing_ticket\":\"a b\"}"), &c, NULL), -1);

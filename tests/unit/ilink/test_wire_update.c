@@ -9,8 +9,8 @@
 #include "channel/ilink/wire.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define FROM "\"from_user_id\":\"o9A@im.wechat\""
-#define TEXT(t) "{\"type\":1,\"text_item\":{\"text\":\"" t "\"}}"
+#define FROM	 "\"from_user_id\":\"o9A@im.wechat\""
+#define TEXT(t)	 "{\"type\":1,\"text_item\":{\"text\":\"" t "\"}}"
 
 static void read_ok(struct wire_update *u, struct view body)
 {
@@ -97,7 +97,8 @@ static void reads_only_the_code_of_a_refusal(void **state)
 	struct wire_update u;
 
 	(void)state;
-	read_ok(&u, VIEW("{\"errcode\":-14,\"errmsg\":\"session timeout\",\"get_updates_buf\":\"x\"}"));
+	read_ok(&u,
+		VIEW("{\"errcode\":-14,\"errmsg\":\"session timeout\",\"get_updates_buf\":\"x\"}"));
 	assert_int_equal(u.code.code, WIRE_EXPIRED);
 	assert_string_equal(u.code.text, "session timeout");
 	assert_int_equal(u.cursor.n, 0);
@@ -249,8 +250,9 @@ static void skips_a_message_without_sender_and_keeps_the_rest(void **state)
 		struct str s = STR_INIT(4096);
 		struct wire_update u;
 
-		str_addf(&s, "{\"msgs\":[{" FROM ",\"message_id\":1},%s,{" FROM
-			     ",\"message_id\":2}],\"get_updates_buf\":\"next\"}",
+		str_addf(&s,
+			"{\"msgs\":[{" FROM ",\"message_id\":1},%s,{" FROM
+			",\"message_id\":2}],\"get_updates_buf\":\"next\"}",
 			bad[i]);
 		read_ok(&u, str_view(&s));
 		assert_int_equal(u.nmsgs, 2);
@@ -422,7 +424,8 @@ static void derives_the_same_id_for_another_token_only(void **state)
 	wire_update_release(&c);
 }
 
-/* --- Who and what kind ------------------------------------------------------------------------- */
+/* --- Who and what kind -------------------------------------------------------------------------
+ */
 static void leaves_out_own_echoes(void **state)
 {
 	struct wire_update u;
@@ -496,11 +499,19 @@ static void joins_all_texts_in_order(void **state)
 		{ TEXT("a") ",{\"type\":2}," TEXT("b"), "a\nb", true },
 		{ TEXT("") "," TEXT("b"), "b", true },
 		{ "{\"type\":3,\"voice_item\":{\"text\":\"/stop\"}}", "/stop", false },
-		{ "{\"type\":3,\"voice_item\":{\"text\":\"/stop\"}}," TEXT("b"), "/stop\nb", false },
+		{ "{\"type\":3,\"voice_item\":{\"text\":\"/stop\"}}," TEXT("b"), "/stop\nb",
+			false },
 		{ "{\"type\":3,\"voice_item\":{\"text\":\"\"}}," TEXT("b"), "b", true },
 		{ "{\"type\":3}", "", false },
-		{ TEXT("a\\u0000b"), "a\xef\xbf\xbd" "b", true },
-		{ TEXT("a\xff" "b\xe6\x97"), "a\xef\xbf\xbd" "b\xef\xbf\xbd", true },
+		{ TEXT("a\\u0000b"),
+			"a\xef\xbf\xbd"
+			"b",
+			true },
+		{ TEXT("a\xff"
+		       "b\xe6\x97"),
+			"a\xef\xbf\xbd"
+			"b\xef\xbf\xbd",
+			true },
 	};
 
 	(void)state;
@@ -524,7 +535,8 @@ static void keeps_text_after_a_raw_nul(void **state)
 
 	(void)state;
 	read_ok(&u, VIEW("{\"msgs\":[{" FROM ",\"item_list\":[" TEXT("a\0b") "]}]}"));
-	assert_text(u.msgs[0].text, "a\xef\xbf\xbd" "b");
+	assert_text(u.msgs[0].text, "a\xef\xbf\xbd"
+				    "b");
 	wire_update_release(&u);
 }
 
@@ -566,8 +578,7 @@ static void bounds_the_text_of_a_message(void **state)
 		struct wire_update u;
 
 		read_text_of(&u, rows[i].first, rows[i].second);
-		assert_int_equal(u.msgs[0].state,
-			rows[i].fits ? CHAN_MSG_OK : CHAN_MSG_UNREADABLE);
+		assert_int_equal(u.msgs[0].state, rows[i].fits ? CHAN_MSG_OK : CHAN_MSG_UNREADABLE);
 		if (rows[i].fits)
 			assert_int_equal(u.msgs[0].text.n,
 				rows[i].first + rows[i].second + (rows[i].second > 0));
@@ -582,12 +593,13 @@ static void reads_a_file(void **state)
 	const struct chan_item *it;
 
 	(void)state;
-	read_one(&u, "\"item_list\":[{\"type\":4,\"file_item\":{\"file_name\":\"report.pdf\",\"md5\":"
-		     "\"4032af8d61035123906e58e067140cc5\",\"len\":\"16\",\"media\":{"
-		     "\"encrypt_query_param\":\"QWJj\",\"aes_key\":"
-		     "\"MDAxMTIyMzM0NDU1NjY3Nzg4OTlhYWJiY2NkZGVlZmY=\",\"encrypt_type\":1,"
-		     "\"full_url\":\"https://novac2c.cdn.weixin.qq.com/c2c/"
-		     "download?encrypted_query_param=QWJj&taskid=1\"}}}]");
+	read_one(&u,
+		"\"item_list\":[{\"type\":4,\"file_item\":{\"file_name\":\"report.pdf\",\"md5\":"
+		"\"4032af8d61035123906e58e067140cc5\",\"len\":\"16\",\"media\":{"
+		"\"encrypt_query_param\":\"QWJj\",\"aes_key\":"
+		"\"MDAxMTIyMzM0NDU1NjY3Nzg4OTlhYWJiY2NkZGVlZmY=\",\"encrypt_type\":1,"
+		"\"full_url\":\"https://novac2c.cdn.weixin.qq.com/c2c/"
+		"download?encrypted_query_param=QWJj&taskid=1\"}}}]");
 	assert_int_equal(u.msgs[0].nitems, 1);
 	it = &u.msgs[0].items[0];
 	assert_int_equal(it->kind, CHAN_FILE);
@@ -607,11 +619,12 @@ static void reads_image_voice_and_video(void **state)
 	const struct chan_item *it;
 
 	(void)state;
-	read_one(&u, "\"item_list\":[{\"type\":2,\"image_item\":{\"aeskey\":"
-		     "\"00112233445566778899aabbccddeeff\",\"mid_size\":112,\"media\":{\"aes_key\":"
-		     "\"ABEiM0RVZneImaq7zN3u/w==\"}}},{\"type\":3,\"voice_item\":{\"encode_type\":4,"
-		     "\"sample_rate\":16000,\"playtime\":2380,\"text\":\"hi\"}},{\"type\":5,"
-		     "\"video_item\":{\"video_size\":\"99\",\"play_length\":7}}]");
+	read_one(&u,
+		"\"item_list\":[{\"type\":2,\"image_item\":{\"aeskey\":"
+		"\"00112233445566778899aabbccddeeff\",\"mid_size\":112,\"media\":{\"aes_key\":"
+		"\"ABEiM0RVZneImaq7zN3u/w==\"}}},{\"type\":3,\"voice_item\":{\"encode_type\":4,"
+		"\"sample_rate\":16000,\"playtime\":2380,\"text\":\"hi\"}},{\"type\":5,"
+		"\"video_item\":{\"video_size\":\"99\",\"play_length\":7}}]");
 	assert_int_equal(u.msgs[0].nitems, 3);
 	it = u.msgs[0].items;
 	assert_int_equal(it[0].kind, CHAN_IMAGE);
@@ -694,7 +707,8 @@ static void reads_what_is_quoted(void **state)
 		{ "{\"svr_id\":0,\"message_item\":{\"type\":0,\"msg_id\":\"6\"}}", "", "6" },
 		{ "{\"message_item\":" TEXT("old") ",\"title\":\"t\"}", "old", "" },
 		{ "{\"title\":\"t\"}", "t", "" },
-		{ "{\"message_item\":{\"type\":3,\"voice_item\":{\"text\":\"said\"}}}", "said", "" },
+		{ "{\"message_item\":{\"type\":3,\"voice_item\":{\"text\":\"said\"}}}", "said",
+			"" },
 		{ "{\"message_item\":{\"type\":2,\"image_item\":{}}}", "[图片]", "" },
 		{ "{\"message_item\":{\"type\":3}}", "[语音]", "" },
 		{ "{\"message_item\":{\"type\":4}}", "[文件]", "" },
@@ -709,8 +723,10 @@ static void reads_what_is_quoted(void **state)
 		struct str s = STR_INIT(4096);
 		struct wire_update u;
 
-		str_addf(&s, "\"item_list\":[{\"type\":1,\"text_item\":{\"text\":\"so\"},"
-			     "\"ref_msg\":%s}]", rows[i].ref);
+		str_addf(&s,
+			"\"item_list\":[{\"type\":1,\"text_item\":{\"text\":\"so\"},"
+			"\"ref_msg\":%s}]",
+			rows[i].ref);
 		read_one(&u, str_cstr(&s));
 		assert_int_equal(u.msgs[0].state, CHAN_MSG_OK);
 		assert_text(u.msgs[0].text, "so");
@@ -748,7 +764,8 @@ static void takes_the_first_quote(void **state)
 	wire_update_release(&u);
 }
 
-/* --- Limits of fields --------------------------------------------------------------------------- */
+/* --- Limits of fields ---------------------------------------------------------------------------
+ */
 static enum chan_msg_state state_of_field(const char *before, size_t n, const char *after)
 {
 	struct str s = STR_INIT(65536);
@@ -782,15 +799,16 @@ static void bounds_every_field(void **state)
 		{ "\"item_list\":[{\"type\":2,\"image_item\":{\"media\":{\"full_url\":\"", "\"}}}]",
 			WIRE_PARAM_MAX },
 		{ "\"item_list\":[{\"type\":2,\"image_item\":{\"media\":{"
-		  "\"encrypt_query_param\":\"", "\"}}}]", WIRE_PARAM_MAX },
+		  "\"encrypt_query_param\":\"",
+			"\"}}}]", WIRE_PARAM_MAX },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		assert_int_equal(state_of_field(rows[i].before, rows[i].max - 1, rows[i].after),
 			CHAN_MSG_OK);
-		assert_int_equal(state_of_field(rows[i].before, rows[i].max, rows[i].after),
-			CHAN_MSG_OK);
+		assert_int_equal(
+			state_of_field(rows[i].before, rows[i].max, rows[i].after), CHAN_MSG_OK);
 		assert_int_equal(state_of_field(rows[i].before, rows[i].max + 1, rows[i].after),
 			CHAN_MSG_UNREADABLE);
 	}
