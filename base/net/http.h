@@ -3,7 +3,11 @@
  * Redirects are never followed, URLs with credentials are refused, certificates are always checked,
  * https is required but for loopback when the pool allows it. Nothing here blocks: names are
  * resolved by curl's threads with CURLOPT_QUICK_EXIT, so a stuck resolver delays neither cancel nor
- * close. HTTP/1.1, connections are kept and reused. */
+ * close. HTTP/1.1, connections are kept and reused.
+ *
+ * Callbacks come from the loop, and any function here may be called from inside them, http_cancel
+ * and http_close included. A POST is never repeated by the library. The program ignores SIGPIPE;
+ * the pool sets up and counts curl's global state itself. */
 #ifndef BASE_NET_HTTP_H
 #define BASE_NET_HTTP_H
 
@@ -20,17 +24,19 @@ struct http;        /* a pool of connections with one set of rules */
 struct http_call;   /* a request on its way */
 
 enum http_reach {
-	HTTP_PUBLIC,    /* the connected peer must be a public address (and port 443, unless loopback) */
+	HTTP_PUBLIC,    /* the connected peer must be a public address and port 443 (plain http: 80) */
 	HTTP_ANY        /* private addresses too: the operator named the host */
 };
 
 struct http_rules {
 	enum http_reach reach;
 	bool loopback;          /* with HTTP_PUBLIC: 127.0.0.0/8 and ::1 too, and plain http to them */
-	bool plain_http;        /* plain http to any host the reach allows (an operator's own model server) */
+	bool plain_http;        /* plain http to any host the reach allows (one's own model server) */
 	bool fake_ip;           /* 198.18.0.0/15 counts as public (a proxy's fake-IP DNS) */
-	const char *proxy;      /* NULL or "": none; the environment is never read */
-	const char *ca_file;    /* NULL: the system's */
+	const char *proxy;      /* NULL or "": none; the environment is never read. Loopback hosts are
+	                         * reached directly. Behind a proxy the peer cannot be judged: with
+	                         * HTTP_PUBLIC only the port and literal addresses are */
+	const char *ca_file;    /* trusted instead of the system's certificates; NULL: those */
 	const char *unix_path;  /* every request goes to this socket, whatever its host; NULL: TCP */
 	const char *user_agent; /* NULL: no such header */
 	int rate_max;           /* at most this many starts in any rate_ms; 0: no limit. Later ones wait */
@@ -43,7 +49,7 @@ void http_close(struct http **h);   /* cancels what is under way; no callback fo
 
 /* What went wrong below HTTP, for people and for retry decisions. */
 enum http_fail {
-	HTTP_OK_,            /* an HTTP status arrived and the body is whole */
+	HTTP_OK_,            /* an HTTP status arrived and the body is whole (non-2xx: or cut) */
 	HTTP_FAIL_URL,       /* refused by our rules before anything was sent */
 	HTTP_FAIL_DNS,
 	HTTP_FAIL_CONNECT,
@@ -59,14 +65,15 @@ struct http_result {
 	enum http_fail fail;
 	int status;              /* 0 when no status line arrived */
 	struct view body;        /* empty when on_body took it */
-	bool request_sent;       /* false: the peer cannot have seen the whole request */
+	bool request_sent;       /* false: the peer cannot have seen the whole request; else maybe */
 	int64_t retry_after_ms;  /* from Retry-After in seconds; -1: none or not numeric */
 	const struct err *err;   /* code and message when fail is set; never NULL; no secret, no query */
 	const struct http_call *call;   /* for http_header */
 };
 
 typedef void http_done_cb(void *arg, const struct http_result *r);
-/* A piece of the body of a 2xx answer. Non-zero stops the transfer (HTTP_FAIL_STOPPED). */
+/* A piece of the body of a 2xx answer, never empty. Non-zero stops the transfer, which then ends as
+ * HTTP_FAIL_STOPPED. */
 typedef int http_body_cb(void *arg, struct view piece);
 
 struct http_header { const char *name, *value; };   /* no control characters in either */
@@ -75,14 +82,15 @@ struct http_req {
 	const char *method;              /* "GET" or "POST" */
 	const char *url;
 	const struct http_header *headers;
-	size_t nheaders;                 /* at most 24 */
+	size_t nheaders;                 /* at most 24; none of those that frame a message */
 	struct view body;                /* copied before http_start returns */
 	const char *ciphers;             /* TLS <= 1.2 list for this host; NULL: curl's default */
 	int64_t connect_ms;              /* 0: 10 s */
 	int64_t timeout_ms;              /* the whole; 0: none */
 	int64_t idle_ms;                 /* without a byte, after the request was sent; 0: none */
 	size_t body_max;                 /* decoded bytes, 0: 2 MiB */
-	size_t error_body_max;           /* kept of a non-2xx body, the rest is not read; 0: body_max */
+	size_t error_body_max;           /* kept of a non-2xx body, the rest is not read; 0: body_max.
+	                                  * One that declares more than body_max is not read at all */
 	http_body_cb *on_body;           /* NULL: collect */
 	http_done_cb *on_done;           /* exactly once, from the loop, unless cancelled */
 	void *arg;
