@@ -1,0 +1,57 @@
+/* tools/exec/root.h: the folders a tool may reach, and paths opened beneath them.
+ *
+ * Every open goes through openat2 with RESOLVE_BENEATH, NO_SYMLINKS and NO_MAGICLINKS: no symbolic
+ * link anywhere in a path, nothing above the root, whatever is moved or swapped meanwhile. */
+#ifndef TOOLS_EXEC_ROOT_H
+#define TOOLS_EXEC_ROOT_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/str.h"
+
+#define ROOTS_MAX 17
+
+struct root {
+	char path[PATH_SIZE]; /* absolute, without a slash at the end */
+	int fd;		      /* O_PATH */
+	bool writable;
+};
+
+/* The first is the workspace: relative paths begin there. */
+struct roots {
+	struct root list[ROOTS_MAX];
+	int n;
+};
+
+int roots_add(struct roots *r, struct view path, bool writable, struct err *e);
+void roots_release(struct roots *r);
+
+/* A path of the model, split into the root it lies under and the rest ("." for the root itself). */
+struct place {
+	const struct root *root;
+	char rel[PATH_SIZE];
+	char shown[256]; /* as the model wrote it, safe to quote */
+};
+
+/* Only by the text of the path; whether it exists is for the opens below. E_DENIED when it lies
+ * under no root. */
+int place_find(struct place *out, const struct roots *r, struct view path, struct err *e);
+
+/* A regular file with one link, for reading. -1: a symlink, another kind of node, missing... */
+int place_open_file(const struct place *p, struct stat *st, struct err *e);
+/* A folder, for reading its entries. */
+int place_open_dir(const struct place *p, struct err *e);
+/* Regular file, folder or neither: fills st without following a link. */
+int place_stat(const struct place *p, struct stat *st, struct err *e);
+/* The folder that holds the file p, made with all its parents where it is missing; name gets the
+ * last component. Only beneath a writable root. `before` is called ahead of the first change. */
+int place_open_parent(
+	const struct place *p, char name[256], void (*before)(void *), void *arg, struct err *e);
+
+/* openat2 beneath dirfd with the rules above; -1 with errno. */
+int open_beneath(int dirfd, const char *rel, int flags);
+
+#endif

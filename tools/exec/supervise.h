@@ -1,0 +1,23 @@
+/* tools/exec/supervise.h: one child and all that comes of it, on a lifeline.
+ *
+ * The lifeline is the read end of a pipe that the daemon holds. When it ends, by its closing or by
+ * the daemon's death, the whole tree goes: the child is asked by TERM, and after a short grace all
+ * descendants are killed, those that left the process group too (they fall to us: subreaper). */
+#ifndef TOOLS_EXEC_SUPERVISE_H
+#define TOOLS_EXEC_SUPERVISE_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define SUPERVISE_GRACE_MS 300
+
+/* Ahead of the fork. */
+int supervise_prepare(struct err *e);
+/* In the child: dies with its parent. parent: getpid() before the fork. */
+int supervise_child(pid_t parent, struct err *e);
+/* In the parent. Returns when no descendant is left, with what the program should exit with: the
+ * child's code, 128 + signal, or 143 when the lifeline ended first. lifeline -1: none. */
+int supervise_run(pid_t child, int lifeline);
+
+#endif

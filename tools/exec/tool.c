@@ -1,0 +1,55 @@
+#include "tools/exec/tool.h"
+
+#include <stddef.h>
+#include <time.h>
+
+static const struct {
+	const char *name;
+	tool_fn *fn;
+} table[] = {
+	{ "read_file", tool_read_file },
+	{ "list_dir", tool_list_dir },
+	{ "glob", tool_glob },
+	{ "grep", tool_grep },
+	{ "write_file", tool_write_file },
+};
+
+tool_fn *tool_find(struct view name)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (view_eqs(name, table[i].name))
+			return table[i].fn;
+	return NULL;
+}
+
+bool job_stopped(const struct tool_job *j)
+{
+	return j->stop && *j->stop;
+}
+
+bool job_over(const struct tool_job *j)
+{
+	struct timespec now;
+
+	if (job_stopped(j))
+		return true;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 >= j->until;
+}
+
+void job_acting(struct tool_job *j)
+{
+	if (j->on_acting && !j->acting)
+		j->on_acting(j->arg);
+	j->acting = true;
+}
+
+int job_place(const struct tool_job *j, const char *otherwise, struct place *out, struct err *e)
+{
+	struct view path = view_of(otherwise);
+
+	if (json_get_str(j->args, "path", otherwise ? JSON_OPTIONAL : JSON_REQUIRED, 1,
+		    PATH_SIZE - 1, &path, e) < 0)
+		return -1;
+	return place_find(out, j->roots, path, e);
+}

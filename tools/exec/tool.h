@@ -1,0 +1,48 @@
+/* tools/exec/tool.h: what a tool gets to work with, and the table of those that kairo-tool has.
+ *
+ * A tool reads its arguments, works beneath the roots, and appends its result to out: text for the
+ * model, bounded, saying itself what was left out and how to go on. */
+#ifndef TOOLS_EXEC_TOOL_H
+#define TOOLS_EXEC_TOOL_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "tools/exec/root.h"
+
+#define TOOL_OUT_MAX ((size_t)1 << 20) /* bytes of one result */
+/* A page of a listing ends after this many bytes and says how to go on. */
+#define TOOL_PAGE_BYTES ((size_t)40000)
+
+struct tool_job {
+	const struct roots *roots;
+	const struct json *args; /* one JSON object */
+	int64_t until;		 /* CLOCK_MONOTONIC in ms: past it a search gives what it has */
+	const volatile sig_atomic_t *stop; /* set by a signal: end at once, tidy up; may be NULL */
+	void (*on_acting)(void *arg);	   /* called ahead of the first side effect; may be NULL */
+	void *arg;
+	bool acting; /* it was */
+	struct str *out;
+};
+
+/* 0: out has the result. -1: e says why not, in words for the model. */
+typedef int tool_fn(struct tool_job *j, struct err *e);
+
+tool_fn tool_read_file, tool_list_dir, tool_glob, tool_grep, tool_write_file;
+
+/* NULL: there is no such tool. */
+tool_fn *tool_find(struct view name);
+
+/* Past its time, or told to stop? */
+bool job_over(const struct tool_job *j);
+bool job_stopped(const struct tool_job *j);
+void job_acting(struct tool_job *j);
+
+/* The argument "path", or `otherwise` where it may be absent (NULL: required), beneath a root. */
+int job_place(const struct tool_job *j, const char *otherwise, struct place *out, struct err *e);
+
+#endif
