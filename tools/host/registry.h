@@ -63,6 +63,7 @@ typedef void tool_done_cb(void *arg, const struct tool_result *r);
 int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *c, tool_done_cb *done,
 	void *arg, struct err *e);
 void tool_cancel(struct tool_run *r);
+void tool_detach(struct tool_run *r);   /* cancelled; done will not fire: its receiver goes away */
 /* One safe key argument for a progress line, at most 80 characters. */
 void tools_summary(const struct tools *t, const struct tool_call *c, struct str *out);
 bool tools_acts(const struct tools *t, const char *name);   /* may it change something? */

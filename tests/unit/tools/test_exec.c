@@ -1,0 +1,694 @@
+/* The tools themselves, run in this process, without the fence around them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "tools/exec/tool.h"
+#include "tools/exec/walk.h"
+
+static char dir[64], outside[64];
+static struct roots roots;
+static struct str out;
+static struct err why;
+static int acting;
+static volatile sig_atomic_t stop;
+
+static void make(const char *path, struct view content)
+{
+	char full[PATH_SIZE];
+	struct err e = ERR_INIT;
+
+	(void)snprintf(full, sizeof(full), "%s/%s", dir, path);
+	assert_int_equal(0, file_replace(full, 0644, content, &e));
+}
+
+static void make_dir(const char *path)
+{
+	char full[PATH_SIZE];
+
+	(void)snprintf(full, sizeof(full), "%s/%s", dir, path);
+	assert_int_equal(0, mkdir(full, 0755));
+}
+
+static char *at(const char *path)
+{
+	static char full[4][PATH_SIZE];
+	static int i;
+
+	i = (i + 1) % 4;
+	(void)snprintf(full[i], sizeof(full[i]), "%s/%s", dir, path);
+	return full[i];
+}
+
+static int setup(void **state)
+{
+	const struct str empty = STR_INIT(TOOL_OUT_MAX);
+	struct err e = ERR_INIT;
+
+	(void)state;
+	out = empty;
+	acting = 0;
+	stop = 0;
+	(void)snprintf(dir, sizeof(dir), "/tmp/kairo-exec-XXXXXX");
+	(void)snprintf(outside, sizeof(outside), "/tmp/kairo-outside-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	assert_non_null(mkdtemp(outside));
+	assert_int_equal(0, roots_add(&roots, view_of(dir), true, &e));
+	assert_int_equal(0, roots_add(&roots, view_of(outside), false, &e));
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	roots_release(&roots);
+	str_release(&out);
+	(void)nftw(outside, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void on_acting(void *arg)
+{
+	(void)arg;
+	acting++;
+}
+
+static int run_json(const char *tool, struct view args)
+{
+	struct tool_job j = { .roots = &roots, .until = INT64_MAX, .stop = &stop, .out = &out };
+	struct json *json;
+	struct json_limits lim = json_limits_wire;
+	int rc;
+
+	lim.bytes = (size_t)8 << 20;
+	j.on_acting = on_acting;
+	str_reset(&out);
+	err_clear(&why);
+	assert_int_equal(0, json_read(&json, args, &lim, &why));
+	j.args = json;
+	rc = tool_find(view_of(tool))(&j, &why);
+	assert_true(str_ok(&out));
+	json_free(&json);
+	return rc;
+}
+
+static int run(const char *tool, const char *args)
+{
+	return run_json(tool, view_of(args));
+}
+
+static void gives(const char *tool, const char *args, const char *want)
+{
+	if (run(tool, args) < 0)
+		fail_msg("%s %s: %s", tool, args, why.msg);
+	if (strcmp(want, str_cstr(&out)) != 0)
+		fail_msg("%s %s:\n%s", tool, args, str_cstr(&out));
+}
+
+static void refuses(const char *tool, const char *args, const char *word)
+{
+	if (run(tool, args) == 0)
+		fail_msg("%s %s: %s", tool, args, str_cstr(&out));
+	if (!strstr(why.msg, word))
+		fail_msg("%s %s: %s", tool, args, why.msg);
+}
+
+/* --- read_file -------------------------------------------------------------------------------- */
+
+static void reads_pages_by_lines(void **state)
+{
+	(void)state;
+	make("a", VIEW("one\ntwo\nthree\n"));
+	gives("read_file", "{\"path\":\"a\"}", "[a: lines 1-3 of 3]\none\ntwo\nthree\n");
+	gives("read_file", "{\"path\":\"a\",\"limit\":3}",
+		"[a: lines 1-3 of 3]\none\ntwo\nthree\n");
+	gives("read_file", "{\"path\":\"a\",\"limit\":2}",
+		"[a: lines 1-2 of 3]\none\ntwo\n[more: offset=3]\n");
+	gives("read_file", "{\"path\":\"a\",\"offset\":2,\"limit\":1}",
+		"[a: lines 2-2 of 3]\ntwo\n[more: offset=3]\n");
+	gives("read_file", "{\"path\":\"a\",\"offset\":3}", "[a: lines 3-3 of 3]\nthree\n");
+	refuses("read_file", "{\"path\":\"a\",\"offset\":4}", "has 3 lines");
+	refuses("read_file", "{\"path\":\"a\",\"offset\":0}", "offset");
+	refuses("read_file", "{\"path\":\"a\",\"limit\":10001}", "limit");
+	refuses("read_file", "{}", "path");
+}
+
+static void tells_about_line_ends(void **state)
+{
+	(void)state;
+	make("a", VIEW("one\r\ntwo"));
+	gives("read_file", "{\"path\":\"a\"}",
+		"[a: lines 1-2 of 2]\none\ntwo\n[lines end in CRLF]\n"
+		"[no line end behind the last line]\n");
+	make("b", VIEW("\n\n"));
+	gives("read_file", "{\"path\":\"b\"}", "[b: lines 1-2 of 2]\n\n\n");
+	make("c", VIEW("x"));
+	gives("read_file", "{\"path\":\"c\"}",
+		"[c: lines 1-1 of 1]\nx\n[no line end behind the last line]\n");
+	make("empty", VIEW(""));
+	gives("read_file", "{\"path\":\"empty\"}", "[empty is an empty file]\n");
+}
+
+static void long_lines_are_cut_and_can_be_read_on(void **state)
+{
+	struct str text = STR_INIT(100000);
+
+	(void)state;
+	for (int i = 0; i < 4001; i++)
+		(void)str_adds(&text, "字");
+	(void)str_adds(&text, "\nshort\n");
+	make("a", str_view(&text));
+	assert_int_equal(0, run("read_file", "{\"path\":\"a\"}"));
+	assert_non_null(strstr(str_cstr(&out), "offset=1 column=4001"));
+	assert_non_null(strstr(str_cstr(&out), "\nshort\n"));
+	gives("read_file", "{\"path\":\"a\",\"column\":4001,\"limit\":1}",
+		"[a: lines 1-1 of 2]\n字\n[more: offset=2]\n");
+	/* exactly at the limit: nothing is cut */
+	str_drop(&text, 3);
+	make("a", str_view(&text));
+	assert_int_equal(0, run("read_file", "{\"path\":\"a\"}"));
+	assert_null(strstr(str_cstr(&out), "column"));
+	str_release(&text);
+}
+
+static void a_page_ends_inside_a_line_and_goes_on_exactly_there(void **state)
+{
+	struct str text = STR_INIT(1 << 20), back = STR_INIT(1 << 20);
+	int64_t offset = 1, column = 1;
+	char args[100];
+
+	(void)state;
+	for (int i = 0; i < 30; i++) {
+		for (int k = 0; k < 3999; k++)
+			(void)str_addf(&text, "%c", 'a' + (i + k) % 26);
+		(void)str_addc(&text, '\n');
+	}
+	make("a", str_view(&text));
+	for (int pages = 0; pages < 20; pages++) {
+		const char *more, *body;
+		long long next_line = 0, next_column = 1;
+
+		(void)snprintf(args, sizeof(args),
+			"{\"path\":\"a\",\"offset\":%lld,\"column\":%lld}", (long long)offset,
+			(long long)column);
+		assert_int_equal(0, run("read_file", args));
+		body = strchr(str_cstr(&out), '\n') + 1;
+		more = strstr(body, "[more: ");
+		if (!more) {
+			(void)str_adds(&back, body);
+			break;
+		}
+		assert_true(sscanf(more, "[more: offset=%lld column=%lld", &next_line,
+				    &next_column) >= 1);
+		/* a page that ends inside a line has a line end of its own */
+		(void)str_add(&back,
+			(struct view){ body, (size_t)(more - body) - (next_column > 1 ? 1 : 0) });
+		offset = next_line;
+		column = next_column;
+	}
+	assert_true(view_eq(str_view(&text), str_view(&back)));
+	str_release(&text);
+	str_release(&back);
+}
+
+static void bytes_that_are_not_utf8_are_shown_and_said(void **state)
+{
+	(void)state;
+	make("gbk", VIEW("\xc4\xe3\xba\xc3\n"));
+	assert_int_equal(0, run("read_file", "{\"path\":\"gbk\"}"));
+	assert_non_null(strstr(str_cstr(&out), "\xef\xbf\xbd"));
+	assert_non_null(strstr(str_cstr(&out), "not UTF-8"));
+}
+
+static void binary_files_are_refused(void **state)
+{
+	char junk[512];
+
+	(void)state;
+	make("a", VIEW("text\0more"));
+	refuses("read_file", "{\"path\":\"a\"}", "binary file of 9 bytes");
+	for (size_t i = 0; i < sizeof(junk); i++)
+		junk[i] = (char)(1 + i % 0xfe);
+	make("b", (struct view){ junk, sizeof(junk) });
+	refuses("read_file", "{\"path\":\"b\"}", "binary");
+}
+
+static void endless_continuation_bytes_stay_bounded(void **state)
+{
+	struct str text = STR_INIT(1 << 20);
+
+	(void)state;
+	while (text.n < 300000)
+		(void)str_addc(&text, (char)0x80);
+	make("a", str_view(&text));
+	assert_int_equal(0, run("read_file", "{\"path\":\"a\"}"));
+	assert_true(out.n < 40000);
+	str_release(&text);
+}
+
+/* --- Paths ------------------------------------------------------------------------------------ */
+
+static void paths_stay_in_the_workspace(void **state)
+{
+	char args[PATH_SIZE * 2];
+	struct str deep = STR_INIT(6000);
+
+	(void)state;
+	make_dir("d");
+	make("d/a", VIEW("x\n"));
+	make("../kairo-stray", VIEW("secret\n"));
+	gives("read_file", "{\"path\":\"d//./a\"}", "[d//./a: lines 1-1 of 1]\nx\n");
+	gives("read_file", "{\"path\":\"d/../d/a\"}", "[d/../d/a: lines 1-1 of 1]\nx\n");
+	(void)snprintf(args, sizeof(args), "{\"path\":\"%s/d/a\"}", dir);
+	assert_int_equal(0, run("read_file", args));
+	refuses("read_file", "{\"path\":\"../kairo-stray\"}", "out of the workspace");
+	refuses("read_file", "{\"path\":\"d/../../kairo-stray\"}", "out of the workspace");
+	refuses("read_file", "{\"path\":\"/etc/passwd\"}", "outside the workspace");
+	(void)snprintf(args, sizeof(args), "{\"path\":\"%s/../kairo-stray\"}", dir);
+	refuses("read_file", args, "out of the workspace");
+	(void)snprintf(args, sizeof(args), "{\"path\":\"%sx/a\"}", dir);
+	refuses("read_file", args, "outside the workspace");
+	refuses("read_file", "{\"path\":\"/proc/self/root/etc/passwd\"}", "outside the workspace");
+	refuses("read_file", "{\"path\":\"\"}", "path");
+	refuses("read_file", "{\"path\":\"none\"}", "there is no none");
+	refuses("read_file", "{\"path\":\"d\"}", "a folder");
+	refuses("read_file", "{\"path\":\"d/a/b\"}", "below a file");
+	refuses("list_dir", "{\"path\":\"d/a\"}", "not a folder");
+	while (deep.n < 4094)
+		(void)str_adds(&deep, "a/");
+	(void)str_adds(&deep, "bc");
+	(void)snprintf(args, sizeof(args), "{\"path\":\"%s\"}", str_cstr(&deep));
+	refuses("read_file", args, "path");
+	str_release(&deep);
+	(void)unlink(at("../kairo-stray"));
+}
+
+static void links_are_not_followed(void **state)
+{
+	(void)state;
+	make("a", VIEW("x\n"));
+	make_dir("d");
+	make("d/b", VIEW("x\n"));
+	assert_int_equal(0, symlink("a", at("inner")));
+	assert_int_equal(0, symlink("/etc/passwd", at("outer")));
+	assert_int_equal(0, symlink("nowhere", at("dangling")));
+	assert_int_equal(0, symlink("d", at("mid")));
+	refuses("read_file", "{\"path\":\"inner\"}", "symbolic link");
+	refuses("read_file", "{\"path\":\"outer\"}", "symbolic link");
+	refuses("read_file", "{\"path\":\"dangling\"}", "symbolic link");
+	refuses("read_file", "{\"path\":\"mid/b\"}", "symbolic link");
+	refuses("list_dir", "{\"path\":\"mid\"}", "symbolic link");
+	refuses("glob", "{\"pattern\":\"*\",\"path\":\"mid\"}", "symbolic link");
+	refuses("grep", "{\"pattern\":\"x\",\"path\":\"mid\"}", "symbolic link");
+	refuses("grep", "{\"pattern\":\"x\",\"path\":\"inner\"}", "symbolic link");
+	refuses("write_file", "{\"path\":\"inner\",\"content\":\"y\"}", "symbolic link");
+	refuses("write_file", "{\"path\":\"outer\",\"content\":\"y\"}", "symbolic link");
+	refuses("write_file", "{\"path\":\"dangling\",\"content\":\"y\"}", "symbolic link");
+	refuses("write_file", "{\"path\":\"mid/new\",\"content\":\"y\"}", "symbolic link");
+	refuses("write_file", "{\"path\":\"mid/b\",\"content\":\"y\"}", "symbolic link");
+	assert_int_equal(0, acting);
+	/* Walks pass them by. */
+	gives("glob", "{\"pattern\":\"**\"}", "a\nd/b\n");
+	gives("grep", "{\"pattern\":\"x\"}", "a:1: x\nd/b:1: x\n");
+}
+
+static void only_plain_files_with_one_link(void **state)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	(void)state;
+	make("a", VIEW("x\n"));
+	assert_int_equal(0, link(at("a"), at("b")));
+	assert_int_equal(0, mkfifo(at("fifo"), 0644));
+	assert_int_equal(0, copy_z(sa.sun_path, sizeof(sa.sun_path), view_of(at("sock"))));
+	assert_int_equal(0, bind(fd, (const struct sockaddr *)&sa, sizeof(sa)));
+	refuses("read_file", "{\"path\":\"a\"}", "more than one hard link");
+	refuses("write_file", "{\"path\":\"a\",\"content\":\"y\"}", "more than one hard link");
+	refuses("grep", "{\"pattern\":\"x\",\"path\":\"a\"}", "more than one hard link");
+	refuses("read_file", "{\"path\":\"fifo\"}", "named pipe");
+	refuses("write_file", "{\"path\":\"fifo\",\"content\":\"y\"}", "not a regular file");
+	refuses("grep", "{\"pattern\":\"x\",\"path\":\"fifo\"}", "named pipe");
+	refuses("read_file", "{\"path\":\"sock\"}", "a socket");
+	if (mknod(at("null"), S_IFCHR | 0666, makedev(1, 3)) == 0) {
+		refuses("read_file", "{\"path\":\"null\"}", "a device");
+		refuses("write_file", "{\"path\":\"null\",\"content\":\"y\"}",
+			"not a regular file");
+	}
+	gives("grep", "{\"pattern\":\"x\"}",
+		"[no line matches]\n[partial: 2 files with several hard links were left out]\n");
+	assert_int_equal(0, acting);
+	(void)close(fd);
+}
+
+static void folders_to_read_are_only_read(void **state)
+{
+	char args[300], full[100];
+	struct err e = ERR_INIT;
+
+	(void)state;
+	(void)snprintf(full, sizeof(full), "%s/note", outside);
+	assert_int_equal(0, file_replace(full, 0644, VIEW("hi\n"), &e));
+	(void)snprintf(args, sizeof(args), "{\"path\":\"%s\"}", full);
+	assert_int_equal(0, run("read_file", args));
+	(void)snprintf(args, sizeof(args), "{\"path\":\"%s\",\"content\":\"x\"}", full);
+	refuses("write_file", args, "only be read");
+	(void)snprintf(args, sizeof(args), "{\"path\":\"%s/../x\"}", outside);
+	refuses("read_file", args, "out of the workspace");
+}
+
+/* --- list_dir, glob --------------------------------------------------------------------------- */
+
+static void lists_in_order_and_pages(void **state)
+{
+	(void)state;
+	make("b.txt", VIEW("12345"));
+	make_dir("a");
+	make("odd\nname", VIEW(""));
+	assert_int_equal(0, symlink("b.txt", at("link")));
+	gives("list_dir", "{}",
+		"[.: 4 entries]\na/\nb.txt  5 bytes\nlink  (symbolic link, not followed)\n"
+		"odd\\nname  0 bytes\n");
+	gives("list_dir", "{\"limit\":2}",
+		"[.: 4 entries]\na/\nb.txt  5 bytes\n[2 of 4 entries; more: offset=2]\n");
+	gives("list_dir", "{\"offset\":3}", "[.: 4 entries]\nodd\\nname  0 bytes\n");
+	gives("list_dir", "{\"offset\":9}", "[.: 4 entries]\n");
+	gives("list_dir", "{\"path\":\"a\"}", "[a: 0 entries]\n");
+}
+
+static void globs(void **state)
+{
+	(void)state;
+	make_dir("src");
+	make_dir("src/deep");
+	make_dir(".git");
+	make(".git/x.c", VIEW(""));
+	make("top.c", VIEW(""));
+	make("src/a.c", VIEW(""));
+	make("src/a.h", VIEW(""));
+	make("src/deep/b.c", VIEW(""));
+	gives("glob", "{\"pattern\":\"**/*.c\"}", "src/a.c\nsrc/deep/b.c\ntop.c\n");
+	gives("glob", "{\"pattern\":\"./*.c\"}", "top.c\n");
+	gives("glob", "{\"pattern\":\"src/*.{c,h}\"}", "src/a.c\nsrc/a.h\n");
+	gives("glob", "{\"pattern\":\"*.c\",\"path\":\"src\"}", "a.c\n");
+	gives("glob", "{\"pattern\":\"*.zzz\"}", "[no file matches]\n");
+	gives("glob", "{\"pattern\":\"**/*.c\",\"limit\":2}",
+		"src/a.c\nsrc/deep/b.c\n[more: offset=2]\n");
+	gives("glob", "{\"pattern\":\"**/*.c\",\"limit\":2,\"offset\":2}", "top.c\n");
+	gives("glob", "{\"pattern\":\"**/*.c\",\"limit\":3}", "src/a.c\nsrc/deep/b.c\ntop.c\n");
+	gives("glob", "{\"pattern\":\"**/*.c\",\"offset\":3}", "[no further file matches]\n");
+	refuses("glob", "{\"pattern\":\"/etc/*\"}", "slash");
+	refuses("glob", "{\"pattern\":\"*\",\"path\":\"..\"}", "out of the workspace");
+}
+
+static void deep_trees_are_bounded(void **state)
+{
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)state;
+	for (int i = 0; i < WALK_DEPTH_MAX + 2; i++) {
+		int next;
+
+		assert_int_equal(0, mkdirat(fd, "d", 0755));
+		next = openat(fd, "d", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		(void)close(fd);
+		fd = next;
+	}
+	(void)close(fd);
+	assert_int_equal(0, run("glob", "{\"pattern\":\"**\"}"));
+	assert_non_null(strstr(str_cstr(&out), "nested deeper than 40"));
+}
+
+static void a_search_past_its_time_says_so(void **state)
+{
+	struct tool_job j = { .roots = &roots, .until = 0, .out = &out };
+	struct json *args;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	for (int i = 0; i < 70; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "f%d", i);
+		make(name, VIEW(""));
+	}
+	assert_int_equal(0, json_read(&args, VIEW("{\"pattern\":\"**\"}"), &json_limits_wire, &e));
+	j.args = args;
+	assert_int_equal(0, tool_glob(&j, &e));
+	assert_non_null(strstr(str_cstr(&out), "[partial: the time was up"));
+	json_free(&args);
+}
+
+/* --- grep ------------------------------------------------------------------------------------- */
+
+static void greps(void **state)
+{
+	(void)state;
+	make_dir("d");
+	make("a.c", VIEW("int main(void)\r\n{\n\treturn 0;\n}\n"));
+	make("d/b.txt", VIEW("MAIN\n你好 main\n"));
+	make("bin", VIEW("main\0"));
+	gives("grep", "{\"pattern\":\"main\"}",
+		"a.c:1: int main(void)\nd/b.txt:2: 你好 main\n[1 binary files were left out]\n");
+	gives("grep", "{\"pattern\":\"main\",\"ignore_case\":true,\"glob\":\"*.txt\"}",
+		"d/b.txt:1: MAIN\nd/b.txt:2: 你好 main\n");
+	gives("grep", "{\"pattern\":\"^\\\\S+ main$\",\"glob\":\"d/**\"}",
+		"d/b.txt:2: 你好 main\n");
+	gives("grep", "{\"pattern\":\"main\\\\(void\\\\)$\",\"path\":\"a.c\"}",
+		"a.c:1: int main(void)\n");
+	gives("grep", "{\"pattern\":\"\\\\d;\",\"glob\":\"**/*.c\"}", "a.c:3: \treturn 0;\n");
+	gives("grep", "{\"pattern\":\"zzz\",\"glob\":\"*.c\"}", "[no line matches]\n");
+	gives("grep", "{\"pattern\":\"main\",\"limit\":1,\"glob\":\"*.{c,txt}\"}",
+		"a.c:1: int main(void)\n[more: offset=1]\n");
+	gives("grep", "{\"pattern\":\"main\",\"offset\":1,\"glob\":\"*.{c,txt}\"}",
+		"d/b.txt:2: 你好 main\n");
+	gives("grep", "{\"pattern\":\"^$\",\"path\":\"a.c\"}", "[no line matches]\n");
+	refuses("grep", "{\"pattern\":\"(\"}", "wrong at character 1");
+	refuses("grep", "{\"pattern\":\"\\\\C\"}", "expression is wrong");
+	refuses("grep", "{\"pattern\":\"\"}", "pattern");
+}
+
+static void an_expression_that_runs_away_is_an_error(void **state)
+{
+	struct str text = STR_INIT(1 << 20);
+
+	(void)state;
+	for (int i = 0; i < 60; i++)
+		(void)str_addc(&text, 'a');
+	(void)str_adds(&text, "!\n");
+	make("a", str_view(&text));
+	refuses("grep", "{\"pattern\":\"^(a|aa)+$\"}", "too many steps");
+	refuses("grep", "{\"pattern\":\"(*LIMIT_MATCH=4000000000)^(a|aa)+$\"}", "too many steps");
+	str_reset(&text);
+	while (text.n < 1000000)
+		(void)str_adds(&text, "ab");
+	make("a", str_view(&text));
+	refuses("grep", "{\"pattern\":\"^(?:a(b)(?=(.*))){1,60000}$x\"}", "");
+	str_release(&text);
+}
+
+static void long_lines_show_the_part_that_matches(void **state)
+{
+	struct str text = STR_INIT(100000);
+
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		(void)str_adds(&text, "字");
+	(void)str_adds(&text, "NEEDLE");
+	for (int i = 0; i < 10000; i++)
+		(void)str_adds(&text, "字");
+	make("a", str_view(&text));
+	assert_int_equal(0, run("grep", "{\"pattern\":\"NEEDLE\"}"));
+	assert_non_null(strstr(str_cstr(&out), "字NEEDLE字"));
+	assert_true(out.n < 1200);
+	str_release(&text);
+}
+
+static void files_over_five_mebibytes_are_said(void **state)
+{
+	struct str text = STR_INIT((size_t)6 << 20);
+
+	(void)state;
+	while (text.n < ((size_t)5 << 20) - 2)
+		(void)str_adds(&text, text.n % 100 == 98 ? "\n\n" : "xx");
+	(void)str_adds(&text, "Y\n");
+	assert_int_equal((size_t)5 << 20, text.n);
+	make("a", str_view(&text));
+	assert_int_equal(0, run("grep", "{\"pattern\":\"Y\"}"));
+	assert_null(strstr(str_cstr(&out), "partial"));
+	assert_non_null(strstr(str_cstr(&out), "Y\n"));
+	(void)str_adds(&text, "\n");
+	make("a", str_view(&text));
+	gives("grep", "{\"pattern\":\"Y\"}",
+		"[no line matches]\n[partial: 1 files over 5 MiB were left out]\n");
+	str_release(&text);
+}
+
+/* --- write_file ------------------------------------------------------------------------------- */
+
+static void file_is(const char *path, const char *want, unsigned mode)
+{
+	struct str s = STR_INIT(1 << 21);
+	struct err e = ERR_INIT;
+	struct stat st;
+
+	assert_int_equal(0, file_read(at(path), 1 << 21, &s, &e));
+	assert_string_equal(want, str_cstr(&s));
+	assert_int_equal(0, stat(at(path), &st));
+	assert_int_equal(mode, st.st_mode & 07777);
+	str_release(&s);
+}
+
+static size_t entries(const char *path)
+{
+	struct names names;
+	struct err e = ERR_INIT;
+	size_t n;
+
+	assert_int_equal(
+		0, names_read(&names, open(at(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC), &e));
+	n = names.n;
+	names_release(&names);
+	return n;
+}
+
+static void creates_and_replaces(void **state)
+{
+	(void)state;
+	gives("write_file", "{\"path\":\"n/e/w.txt\",\"content\":\"你好\\n\"}",
+		"[created n/e/w.txt: 7 bytes]\n");
+	assert_int_equal(1, acting);
+	file_is("n/e/w.txt", "你好\n", 0600);
+	assert_int_equal(0, chmod(at("n/e/w.txt"), 0754));
+	gives("write_file", "{\"path\":\"n/e/w.txt\",\"content\":\"\"}",
+		"[replaced n/e/w.txt: 0 bytes]\n");
+	file_is("n/e/w.txt", "", 0754);
+	assert_int_equal(0, chmod(at("n/e/w.txt"), 04755));
+	assert_int_equal(0, run("write_file", "{\"path\":\"n/e/w.txt\",\"content\":\"x\"}"));
+	file_is("n/e/w.txt", "x", 0755);
+	assert_int_equal(1, entries("n/e"));
+}
+
+static void refuses_to_write_elsewhere(void **state)
+{
+	(void)state;
+	make_dir("d");
+	make("f", VIEW("x"));
+	refuses("write_file", "{\"path\":\"../x\",\"content\":\"\"}", "..");
+	refuses("write_file", "{\"path\":\"d/../x\",\"content\":\"\"}", "..");
+	refuses("write_file", "{\"path\":\".\",\"content\":\"\"}", "plain path");
+	refuses("write_file", "{\"path\":\"d\",\"content\":\"\"}", "a folder");
+	refuses("write_file", "{\"path\":\"f/x\",\"content\":\"\"}", "below a file");
+	refuses("write_file", "{\"path\":\".git/hooks/pre-commit\",\"content\":\"\"}", ".git");
+	refuses("write_file", "{\"path\":\"d/.GIT/config\",\"content\":\"\"}", ".git");
+	refuses("write_file", "{\"path\":\"/etc/kairo-test\",\"content\":\"\"}", "outside");
+	refuses("write_file", "{\"path\":\"x\"}", "content");
+	assert_int_equal(0, acting);
+	assert_int_equal(2, entries("."));
+	/* names like it are just names */
+	assert_int_equal(0, run("write_file", "{\"path\":\".gitignore\",\"content\":\"\"}"));
+}
+
+static void content_at_and_over_a_mebibyte(void **state)
+{
+	struct str args = STR_INIT((size_t)2 << 20);
+
+	(void)state;
+	for (size_t over = 0; over < 2; over++) {
+		str_reset(&args);
+		(void)str_adds(&args, "{\"path\":\"big\",\"content\":\"");
+		for (size_t i = 0; i < ((size_t)1 << 20) + over; i++)
+			(void)str_addc(&args, 'x');
+		(void)str_adds(&args, "\"}");
+		assert_int_equal(over ? -1 : 0, run_json("write_file", str_view(&args)));
+	}
+	str_release(&args);
+}
+
+static void a_stop_leaves_the_old_file_and_no_other(void **state)
+{
+	(void)state;
+	make("a", VIEW("old"));
+	stop = 1;
+	refuses("write_file", "{\"path\":\"a\",\"content\":\"new\"}", "as it was");
+	file_is("a", "old", 0644);
+	assert_int_equal(1, entries("."));
+}
+
+static void a_read_only_file_stays(void **state)
+{
+	(void)state;
+	make("a", VIEW("old"));
+	assert_int_equal(0, chmod(at("a"), 0444));
+	if (geteuid() == 0)
+		skip(); /* nothing is read-only for root */
+	refuses("write_file", "{\"path\":\"a\",\"content\":\"new\"}", "read-only");
+}
+
+static void an_over_long_name_is_refused(void **state)
+{
+	char args[400];
+
+	(void)state;
+	(void)snprintf(args, sizeof(args), "{\"path\":\"%0256d\",\"content\":\"\"}", 1);
+	refuses("write_file", args, "longer than 255");
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(reads_pages_by_lines),
+		T(tells_about_line_ends),
+		T(long_lines_are_cut_and_can_be_read_on),
+		T(a_page_ends_inside_a_line_and_goes_on_exactly_there),
+		T(bytes_that_are_not_utf8_are_shown_and_said),
+		T(binary_files_are_refused),
+		T(endless_continuation_bytes_stay_bounded),
+		T(paths_stay_in_the_workspace),
+		T(links_are_not_followed),
+		T(only_plain_files_with_one_link),
+		T(folders_to_read_are_only_read),
+		T(lists_in_order_and_pages),
+		T(globs),
+		T(deep_trees_are_bounded),
+		T(a_search_past_its_time_says_so),
+		T(greps),
+		T(an_expression_that_runs_away_is_an_error),
+		T(long_lines_show_the_part_that_matches),
+		T(files_over_five_mebibytes_are_said),
+		T(creates_and_replaces),
+		T(refuses_to_write_elsewhere),
+		T(content_at_and_over_a_mebibyte),
+		T(a_stop_leaves_the_old_file_and_no_other),
+		T(a_read_only_file_stays),
+		T(an_over_long_name_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

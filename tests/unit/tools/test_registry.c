@@ -1,0 +1,781 @@
+/* The registry and what it starts: the real kairo-tool, behind its fence. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/text.h"
+#include "tools/confine.h"
+#include "tools/host/registry.h"
+
+struct fix {
+	char dir[64], ws[96], home[96], audit_dir[96];
+	struct loop *loop;
+	struct audit *audit;
+	struct tools *tools;
+	int done;
+	bool ok, cancelled, acted;
+	struct str text;
+};
+
+static struct fix fix;
+
+static struct tools_env env_of(void)
+{
+	struct tools_env env = { .loop = fix.loop, .audit = fix.audit, .helper = KAIRO_TOOL };
+
+	env.workspace = fix.ws;
+	env.hide = fix.home;
+	return env;
+}
+
+static int setup(void **state)
+{
+	const struct str empty = STR_INIT((size_t)8 << 20);
+	struct tools_env env;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	memset(&fix, 0, sizeof(fix));
+	fix.text = empty;
+	(void)snprintf(fix.dir, sizeof(fix.dir), "/tmp/kairo-tools-XXXXXX");
+	assert_non_null(mkdtemp(fix.dir));
+	(void)snprintf(fix.ws, sizeof(fix.ws), "%s/ws", fix.dir);
+	(void)snprintf(fix.home, sizeof(fix.home), "%s/home", fix.dir);
+	(void)snprintf(fix.audit_dir, sizeof(fix.audit_dir), "%s/home/audit", fix.dir);
+	assert_int_equal(0, mkdir(fix.ws, 0755));
+	assert_int_equal(0, mkdir(fix.home, 0700));
+	assert_int_equal(0, loop_open(&fix.loop, NULL, &e));
+	assert_int_equal(0, audit_open(&fix.audit, fix.audit_dir, NULL, &e));
+	env = env_of();
+	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tools_close(&fix.tools);
+	audit_close(&fix.audit);
+	loop_close(&fix.loop);
+	str_release(&fix.text);
+	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void on_done(void *arg, const struct tool_result *r)
+{
+	(void)arg;
+	fix.done++;
+	fix.ok = r->ok;
+	fix.cancelled = r->cancelled;
+	fix.acted = r->acted;
+	str_reset(&fix.text);
+	assert_int_equal(0, str_add(&fix.text, r->text));
+}
+
+static struct tool_call call_of(const char *name, const char *args)
+{
+	struct tool_call c = { .turn = 1, .origin = ORIGIN_PHONE, .id = "c1", .name = name };
+
+	c.args = view_of(args);
+	return c;
+}
+
+static struct tool_run *begin(const char *name, const char *args)
+{
+	struct tool_call c = call_of(name, args);
+	struct tool_run *r;
+	struct err e = ERR_INIT;
+
+	fix.done = 0;
+	if (tools_start(&r, fix.tools, &c, on_done, NULL, &e) < 0)
+		fail_msg("%s %s: %s", name, args, e.msg);
+	assert_int_equal(0, fix.done);
+	return r;
+}
+
+static void wait_done(void)
+{
+	struct err e = ERR_INIT;
+
+	while (fix.done == 0)
+		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+	assert_int_equal(0, loop_step(fix.loop, 0, &e));
+	assert_int_equal(1, fix.done);
+}
+
+static void run(const char *name, const char *args)
+{
+	(void)begin(name, args);
+	wait_done();
+}
+
+static void make(const char *path, struct view content)
+{
+	char full[PATH_SIZE];
+	struct err e = ERR_INIT;
+
+	(void)snprintf(full, sizeof(full), "%s/%s", fix.dir, path);
+	assert_int_equal(0, file_replace(full, 0644, content, &e));
+}
+
+static bool says(const char *word)
+{
+	return strstr(str_cstr(&fix.text), word);
+}
+
+static enum verdict verdict(const char *name, const char *args)
+{
+	struct tool_call c = call_of(name, args);
+
+	str_reset(&fix.text);
+	return tools_verdict(fix.tools, &c, &fix.text);
+}
+
+/* --- Step one --------------------------------------------------------------------------------- */
+
+static void arguments_are_checked(void **state)
+{
+	static const struct {
+		const char *tool, *args, *why; /* NULL: allowed */
+	} cases[] = {
+		{ "read_file", "{\"path\":\"a\"}", NULL },
+		{ "read_file", " {\"path\":\"a\",\"offset\":1,\"limit\":10000,\"column\":1}\n",
+			NULL },
+		{ "read_file", "{\"path\":\"a\",\"offset\":null}", NULL },
+		{ "list_dir", "{}", NULL },
+		{ "grep", "{\"pattern\":\"x\",\"ignore_case\":true}", NULL },
+		{ "write_file", "{\"path\":\"a\",\"content\":\"\"}", NULL },
+		{ "read_file", "", "" },
+		{ "read_file", "{", "" },
+		{ "read_file", "[]", "object" },
+		{ "read_file", "\"a\"", "object" },
+		{ "read_file", "{} {}", "" },
+		{ "read_file", "{}", "path" },
+		{ "read_file", "{\"path\":7}", "path" },
+		{ "read_file", "{\"path\":null}", "path" },
+		{ "read_file", "{\"path\":\"\"}", "path" },
+		{ "read_file", "{\"path\":\"a\",\"path\":\"b\"}", "" },
+		{ "read_file", "{\"path\":\"a\\u0000b\"}", "" },
+		{ "read_file", "{\"path\":\"a\",\"offset\":0}", "offset" },
+		{ "read_file", "{\"path\":\"a\",\"offset\":1.5}", "offset" },
+		{ "read_file", "{\"path\":\"a\",\"offset\":\"1\"}", "offset" },
+		{ "read_file", "{\"path\":\"a\",\"limit\":10001}", "limit" },
+		{ "read_file", "{\"path\":\"a\",\"lines\":3}",
+			"read_file takes path, offset, limit" },
+		{ "read_file", "{\"Path\":\"a\"}", "Path" },
+		{ "grep", "{\"pattern\":\"x\",\"ignore_case\":\"yes\"}", "ignore_case" },
+		{ "write_file", "{\"path\":\"a\"}", "content" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		enum verdict v = verdict(cases[i].tool, cases[i].args);
+
+		if (v != (cases[i].why ? VERDICT_DENY : VERDICT_ALLOW))
+			fail_msg("%s %s", cases[i].tool, cases[i].args);
+		if (cases[i].why && (!says(cases[i].why) || !says("Nothing was done")))
+			fail_msg("%s %s: %s", cases[i].tool, cases[i].args, str_cstr(&fix.text));
+	}
+}
+
+static void unknown_and_denied_tools_are_told_apart(void **state)
+{
+	struct tool_call c = call_of("shell", "{\"command\":\"id\"}");
+	struct tool_run *r;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(VERDICT_DENY, verdict("shell", "{\"command\":\"id\"}"));
+	assert_true(says("shell is not available here") && says("phone"));
+	assert_int_equal(VERDICT_DENY, verdict("mcp__files__write", "{}"));
+	assert_true(says("policy of this machine denies it"));
+	assert_int_equal(VERDICT_DENY, verdict("reboot\x1b[31m", "{}"));
+	assert_true(says("There is no tool \"reboot\\x1b[31m\""));
+	assert_true(says("read_file, list_dir, glob, grep, write_file"));
+	/* Step two does not take the caller's word for it. */
+	assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	assert_int_equal(E_DENIED, e.code);
+	assert_null(r);
+	c = call_of("read_file", "{}");
+	assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	c = call_of("read_file", "{\"path\":\"a\"}");
+	c.origin = ORIGIN_COUNT;
+	assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	assert_int_equal(E_DENIED, e.code);
+}
+
+static void the_schema_is_what_models_expect(void **state)
+{
+	struct str out = STR_INIT(1 << 20);
+	struct json *j;
+	struct err e = ERR_INIT;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(0, tools_schema(fix.tools, ORIGIN_PHONE, &out, &e));
+	assert_int_equal(0, json_read(&j, str_view(&out), &json_limits_wire, &e));
+	json_each (item, j) {
+		const struct json *f = json_member(item, "function");
+		const struct json *p = json_member(f, "parameters");
+		struct view name, type;
+
+		assert_int_equal(1, json_get_str(item, "type", JSON_REQUIRED, 1, 20, &type, &e));
+		assert_true(view_eqs(type, "function"));
+		assert_int_equal(1, json_get_str(f, "name", JSON_REQUIRED, 1, 64, &name, &e));
+		assert_int_equal(
+			1, json_get_str(f, "description", JSON_REQUIRED, 1, 1000, &type, &e));
+		assert_int_equal(1, json_get_str(p, "type", JSON_REQUIRED, 1, 20, &type, &e));
+		assert_true(view_eqs(type, "object"));
+		assert_non_null(json_member(p, "properties"));
+		assert_non_null(json_member(p, "required"));
+		n++;
+	}
+	assert_int_equal(5, n);
+	assert_true(tools_acts(fix.tools, "write_file"));
+	assert_false(tools_acts(fix.tools, "read_file"));
+	assert_false(tools_acts(fix.tools, "nothing"));
+	json_free(&j);
+	str_release(&out);
+}
+
+static void a_summary_is_one_safe_argument(void **state)
+{
+	static const struct {
+		const char *tool, *args, *want;
+	} cases[] = {
+		{ "read_file", "{\"path\":\"notes/今天.md\",\"offset\":3}", "notes/今天.md" },
+		{ "grep", "{\"path\":\"src\",\"pattern\":\"a\\nb\\u001b[1m\"}", "a\\nb\\x1b[1m" },
+		{ "write_file", "{\"path\":\"a\",\"content\":\"long\"}", "a" },
+		{ "list_dir", "{}", "" },
+		{ "read_file", "not json", "" },
+		{ "nothing", "{\"path\":\"a\"}", "" },
+	};
+	struct str out = STR_INIT(1000), args = STR_INIT(1000);
+	struct tool_call c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		c = call_of(cases[i].tool, cases[i].args);
+		str_reset(&out);
+		tools_summary(fix.tools, &c, &out);
+		assert_string_equal(cases[i].want, str_cstr(&out));
+	}
+	(void)str_adds(&args, "{\"path\":\"");
+	for (int i = 0; i < 81; i++)
+		(void)str_adds(&args, "字");
+	(void)str_adds(&args, "\"}");
+	c = call_of("read_file", str_cstr(&args));
+	str_reset(&out);
+	tools_summary(fix.tools, &c, &out);
+	assert_int_equal(80, utf8_count(str_view(&out)));
+	str_release(&out);
+	str_release(&args);
+}
+
+/* --- Where tools may work --------------------------------------------------------------------- */
+
+static int open_with(const char *workspace, const char *read_path, struct err *e)
+{
+	const char *const read[] = { read_path, NULL };
+	struct tools_env env = env_of();
+	struct tools *t;
+	int rc;
+
+	env.workspace = workspace;
+	env.read_paths = read_path ? read : NULL;
+	rc = tools_open(&t, &env, e);
+	tools_close(&t);
+	return rc;
+}
+
+static void workspace_and_home_must_lie_apart(void **state)
+{
+	char inner[128], link[128];
+	struct err e = ERR_INIT;
+
+	(void)state;
+	(void)snprintf(inner, sizeof(inner), "%s/inner", fix.home);
+	(void)snprintf(link, sizeof(link), "%s/link", fix.dir);
+	assert_int_equal(0, mkdir(inner, 0700));
+	assert_int_equal(0, symlink(fix.home, link));
+	assert_int_equal(0, open_with(fix.ws, NULL, &e));
+	assert_int_equal(-1, open_with(fix.home, NULL, &e));
+	assert_int_equal(E_DENIED, e.code);
+	assert_int_equal(-1, open_with(inner, NULL, &e));
+	assert_int_equal(-1, open_with(fix.dir, NULL, &e));
+	assert_int_equal(-1, open_with(link, NULL, &e));
+	assert_int_equal(-1, open_with("/", NULL, &e));
+	assert_int_equal(E_DENIED, e.code);
+	(void)snprintf(inner, sizeof(inner), "%s/none", fix.dir);
+	assert_int_equal(-1, open_with(inner, NULL, &e));
+	assert_int_equal(E_NOTFOUND, e.code);
+	assert_int_equal(0, open_with(fix.ws, "/usr/include", &e));
+	assert_int_equal(0, open_with(fix.ws, inner, &e)); /* not there: left out */
+	assert_int_equal(-1, open_with(fix.ws, fix.home, &e));
+	assert_int_equal(-1, open_with(fix.ws, fix.dir, &e));
+	assert_int_equal(-1, open_with(fix.ws, "/", &e));
+	(void)snprintf(inner, sizeof(inner), "%sx", fix.home); /* only begins alike */
+	assert_int_equal(0, mkdir(inner, 0700));
+	assert_int_equal(0, open_with(inner, NULL, &e));
+}
+
+static void a_missing_helper_is_said_at_once(void **state)
+{
+	struct tools_env env = env_of();
+	struct tools *t;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	env.helper = "/nonexistent/kairo-tool";
+	assert_int_equal(-1, tools_open(&t, &env, &e));
+	assert_int_equal(E_NOTFOUND, e.code);
+	assert_non_null(strstr(e.msg, "/nonexistent/kairo-tool"));
+}
+
+static void the_confinement_is_named(void **state)
+{
+	struct str out = STR_INIT(300);
+
+	(void)state;
+	tools_confinement(fix.tools, &out);
+	assert_true(view_starts(str_view(&out), VIEW("files: ")));
+	if (confine_landlock_abi() > 0)
+		assert_non_null(strstr(str_cstr(&out), "Landlock ABI"));
+	str_release(&out);
+}
+
+/* --- Step two --------------------------------------------------------------------------------- */
+
+static void runs_the_five_tools(void **state)
+{
+	(void)state;
+	make("ws/a.txt", VIEW("hello\n"));
+	run("read_file", "{\"path\":\"a.txt\"}");
+	assert_true(fix.ok && !fix.acted && !fix.cancelled);
+	assert_string_equal("[a.txt: lines 1-1 of 1]\nhello\n", str_cstr(&fix.text));
+	run("list_dir", "{}");
+	assert_true(fix.ok && says("a.txt  6 bytes"));
+	run("glob", "{\"pattern\":\"**/*.txt\"}");
+	assert_string_equal("a.txt\n", str_cstr(&fix.text));
+	run("grep", "{\"pattern\":\"h.l+o\"}");
+	assert_string_equal("a.txt:1: hello\n", str_cstr(&fix.text));
+	run("write_file", "{\"path\":\"new/b.txt\",\"content\":\"x\"}");
+	assert_true(fix.ok && fix.acted);
+	assert_string_equal("[created new/b.txt: 1 bytes]\n", str_cstr(&fix.text));
+	run("read_file", "{\"path\":\"new/b.txt\"}");
+	assert_true(fix.ok && says("\nx\n"));
+	run("write_file", "{\"path\":\"a.txt/b\",\"content\":\"x\"}");
+	assert_true(!fix.ok && !fix.acted);
+}
+
+static void results_are_free_of_controls(void **state)
+{
+	(void)state;
+	make("ws/a", VIEW("\x1b[31mred\x1b[0m \x1b]0;title\x07"
+			  "tab\there \xe2\x80\xae"
+			  "back\nnext\n"));
+	run("read_file", "{\"path\":\"a\"}");
+	assert_string_equal("[a: lines 1-2 of 2]\nred tab\there back\nnext\n", str_cstr(&fix.text));
+}
+
+static void escapes_are_refused(void **state)
+{
+	char args[300];
+
+	(void)state;
+	make("home/account.json", VIEW("top-secret"));
+	make("outside", VIEW("top-secret"));
+	(void)snprintf(args, sizeof(args), "%s/ws/link", fix.dir);
+	assert_int_equal(0, symlink(fix.home, args));
+	(void)snprintf(args, sizeof(args), "%s/ws/out", fix.dir);
+	assert_int_equal(0, symlink("../outside", args));
+	{
+		static const char *const paths[] = { "../outside", "../home/account.json", "link",
+			"link/account.json", "out", "/proc/self/root/etc/passwd", "/proc/1/environ",
+			"/etc/passwd", "./../ws/../home/account.json" };
+
+		for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+			(void)snprintf(args, sizeof(args), "{\"path\":\"%s\"}", paths[i]);
+			run("read_file", args);
+			assert_false(fix.ok);
+			assert_false(says("top-secret") || says("root:"));
+			(void)snprintf(args, sizeof(args),
+				"{\"path\":\"%s\",\"content\":\"overwritten\"}", paths[i]);
+			run("write_file", args);
+			assert_false(fix.ok);
+			assert_false(fix.acted);
+			(void)snprintf(args, sizeof(args), "{\"pattern\":\".\",\"path\":\"%s\"}",
+				paths[i]);
+			run("grep", args);
+			assert_false(fix.ok);
+			run("list_dir", args[0] ? "{\"path\":\"link\"}" : "");
+			assert_false(fix.ok);
+		}
+	}
+	(void)snprintf(args, sizeof(args), "{\"path\":\"%s/account.json\"}", fix.home);
+	run("read_file", args);
+	assert_false(fix.ok);
+	(void)snprintf(args, sizeof(args), "%s/outside", fix.dir);
+	{
+		struct str s = STR_INIT(100);
+		struct err e = ERR_INIT;
+
+		assert_int_equal(0, file_read(args, 100, &s, &e));
+		assert_string_equal("top-secret", str_cstr(&s));
+		str_release(&s);
+	}
+}
+
+static void nothing_gets_through_the_fence(void **state)
+{
+	char outside[128], secret[256];
+	char probe[] = "fence_probe";
+	char *const argv[] = { probe, fix.ws, outside, NULL };
+	char out[4096] = "";
+	int fd[2], status;
+	ssize_t n;
+	pid_t pid;
+
+	(void)state;
+	(void)snprintf(outside, sizeof(outside), "%s/home", fix.dir);
+	(void)snprintf(secret, sizeof(secret), "%s/secret", outside);
+	make("home/secret", VIEW("top-secret"));
+	assert_int_equal(0, pipe(fd));
+	pid = fork();
+	if (pid == 0) {
+		(void)dup2(fd[1], 1);
+		if (chdir(fix.ws) == 0)
+			(void)execv(FENCE_PROBE, argv);
+		_exit(3);
+	}
+	(void)close(fd[1]);
+	while ((n = read(fd[0], out + strlen(out), sizeof(out) - 1 - strlen(out))) > 0)
+		;
+	(void)close(fd[0]);
+	assert_int_equal(pid, waitpid(pid, &status, 0));
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	if (WEXITSTATUS(status) != 0)
+		fail_msg("%d: %s", WEXITSTATUS(status), out);
+	assert_int_equal(0, access(secret, F_OK));
+}
+
+/* --- Ending ----------------------------------------------------------------------------------- */
+
+/* A search that takes many seconds: each line needs thousands of steps. */
+static struct tool_run *begin_long_one(void)
+{
+	struct str text = STR_INIT((size_t)6 << 20);
+
+	while (text.n < ((size_t)4 << 20))
+		(void)str_adds(&text, "aaaaaaaaaaaaaaaaaaaaaa!\n");
+	make("ws/slow", str_view(&text));
+	str_release(&text);
+	return begin("grep", "{\"pattern\":\"^(a|aa)+$\"}");
+}
+
+/* The first child of a process, 0: none. */
+static pid_t child_of(pid_t parent)
+{
+	char path[64];
+	int pid = 0;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	if (f)
+		(void)fclose(f);
+	return pid;
+}
+
+static pid_t wait_child_of(pid_t parent)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+	pid_t pid = 0;
+
+	for (int i = 0; i < 5000 && pid == 0; i++) {
+		(void)nanosleep(&pause, NULL);
+		pid = child_of(parent);
+	}
+	assert_int_not_equal(0, pid);
+	return pid;
+}
+
+static bool gone(pid_t pid)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+
+	for (int i = 0; i < 5000; i++) {
+		if (kill(pid, 0) < 0 && errno == ESRCH)
+			return true;
+		(void)nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static void a_cancel_ends_the_tree_and_is_told(void **state)
+{
+	struct tool_run *r = begin_long_one();
+	pid_t worker = wait_child_of(wait_child_of(getpid()));
+
+	(void)state;
+	tool_cancel(r);
+	tool_cancel(r);
+	assert_int_equal(0, fix.done);
+	wait_done();
+	assert_true(fix.cancelled && !fix.ok && !fix.acted);
+	assert_true(says("grep was cancelled. It changes nothing."));
+	assert_true(gone(worker));
+	assert_int_equal(0, child_of(getpid()));
+}
+
+static void a_cancel_at_once_says_that_nothing_was_changed(void **state)
+{
+	struct tool_run *r = begin("write_file", "{\"path\":\"x\",\"content\":\"y\"}");
+
+	(void)state;
+	tool_cancel(r);
+	wait_done();
+	if (fix.cancelled && !fix.acted)
+		assert_true(says("Nothing was changed."));
+	assert_int_equal(0, child_of(getpid()));
+}
+
+static void a_killed_helper_is_told(void **state)
+{
+	pid_t helper, worker;
+
+	(void)state;
+	(void)begin_long_one();
+	helper = wait_child_of(getpid());
+	worker = wait_child_of(helper);
+	assert_int_equal(0, kill(helper, SIGKILL));
+	wait_done();
+	assert_true(!fix.ok && !fix.cancelled && !fix.acted);
+	assert_true(says("was ended by signal 9"));
+	assert_true(gone(worker));
+}
+
+static void a_killed_worker_is_told(void **state)
+{
+	(void)state;
+	(void)begin_long_one();
+	assert_int_equal(0, kill(wait_child_of(wait_child_of(getpid())), SIGKILL));
+	wait_done();
+	assert_false(fix.ok);
+	assert_true(says("ended without a result"));
+	assert_int_equal(0, child_of(getpid()));
+}
+
+static void a_call_past_its_time_is_ended(void **state)
+{
+	(void)state;
+	(void)begin_long_one();
+	(void)wait_child_of(wait_child_of(getpid()));
+	loop_turn_clock(fix.loop, 60000);
+	wait_done();
+	assert_true(!fix.ok && !fix.cancelled);
+	assert_true(says("took longer than 60 s"));
+	assert_int_equal(0, child_of(getpid()));
+}
+
+static void closing_ends_what_runs_without_a_word(void **state)
+{
+	pid_t worker;
+
+	(void)state;
+	(void)begin_long_one();
+	worker = wait_child_of(wait_child_of(getpid()));
+	tools_close(&fix.tools);
+	assert_int_equal(0, fix.done);
+	assert_true(gone(worker));
+	assert_int_equal(0, child_of(getpid()));
+}
+
+static void a_detached_call_reports_to_nobody(void **state)
+{
+	struct tool_run *r = begin_long_one();
+	struct err e = ERR_INIT;
+
+	(void)state;
+	tool_detach(r);
+	while (child_of(getpid()) != 0)
+		assert_int_equal(0, loop_step(fix.loop, 1000, &e));
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(0, loop_step(fix.loop, 0, &e));
+	assert_int_equal(0, fix.done);
+}
+
+static void the_death_of_the_daemon_ends_its_tools(void **state)
+{
+	pid_t helper, worker, daemon;
+
+	(void)state;
+	tools_close(&fix.tools); /* the child has its own */
+	daemon = fork();
+	if (daemon == 0) {
+		struct tools_env env = env_of();
+		struct err e = ERR_INIT;
+
+		if (tools_open(&fix.tools, &env, &e) < 0)
+			_exit(1);
+		(void)begin_long_one();
+		for (;;)
+			(void)loop_step(fix.loop, 1000, &e);
+	}
+	helper = wait_child_of(daemon);
+	worker = wait_child_of(helper);
+	assert_int_equal(0, kill(daemon, SIGKILL));
+	assert_int_equal(daemon, waitpid(daemon, NULL, 0));
+	assert_true(gone(worker));
+	assert_true(gone(helper));
+}
+
+static void several_calls_do_not_disturb_each_other(void **state)
+{
+	struct err e = ERR_INIT;
+
+	(void)state;
+	make("ws/a", VIEW("x\n"));
+	for (int i = 0; i < 8; i++)
+		(void)begin("read_file", "{\"path\":\"a\"}");
+	while (fix.done < 8)
+		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+	assert_true(fix.ok);
+}
+
+/* --- Audit ------------------------------------------------------------------------------------ */
+
+static void read_audit(struct str *out)
+{
+	char path[PATH_SIZE], day[32];
+	time_t now = time(NULL);
+	struct err e = ERR_INIT;
+	struct stat st;
+	struct tm tm;
+
+	assert_non_null(gmtime_r(&now, &tm));
+	assert_true(strftime(day, sizeof(day), "%Y-%m-%d.jsonl", &tm) > 0);
+	(void)snprintf(path, sizeof(path), "%s/%s", fix.audit_dir, day);
+	assert_int_equal(0, file_read(path, 1 << 20, out, &e));
+	assert_int_equal(0, stat(path, &st));
+	assert_int_equal(0600, st.st_mode & 07777);
+}
+
+static void what_was_asked_decided_and_done_is_recorded(void **state)
+{
+	struct str log = STR_INIT(1 << 20);
+	int lines = 0;
+
+	(void)state;
+	assert_int_equal(VERDICT_ALLOW,
+		verdict("write_file", "{\"path\":\"n.txt\",\"content\":\"my diary\"}"));
+	run("write_file", "{\"path\":\"n.txt\",\"content\":\"my diary\"}");
+	assert_int_equal(
+		VERDICT_DENY, verdict("shell", "{\"command\":\"curl -H 'Authorization: Bearer "
+					       "abcdefghijklmnop1234'\"}"));
+	assert_int_equal(
+		VERDICT_DENY, verdict("write_file", "{\"path\":7,\"content\":\"my diary\"}"));
+	read_audit(&log);
+	for (struct view rest = str_view(&log); rest.n > 0; lines++) {
+		struct view line = view_cut(rest, view_find(rest, '\n'));
+
+		assert_int_equal(0, json_check(line, &json_limits_wire, NULL));
+		rest = view_from(rest, line.n + 1);
+	}
+	assert_int_equal(4, lines);
+	assert_non_null(strstr(str_cstr(&log), "\"tool\":\"write_file\""));
+	assert_non_null(strstr(str_cstr(&log), "\"content_bytes\":8"));
+	assert_non_null(strstr(str_cstr(&log), "\"outcome\":\"started\""));
+	assert_non_null(strstr(str_cstr(&log), "\"outcome\":\"ok\""));
+	assert_non_null(strstr(str_cstr(&log), "\"verdict\":\"deny\",\"outcome\":\"refused\""));
+	assert_non_null(strstr(str_cstr(&log), "\"origin\":\"phone\""));
+	assert_null(strstr(str_cstr(&log), "my diary"));
+	assert_null(strstr(str_cstr(&log), "abcdefghijklmnop1234"));
+	str_release(&log);
+}
+
+static void a_record_is_never_over_a_mebibyte(void **state)
+{
+	struct str args = STR_INIT((size_t)4 << 20), log = STR_INIT((size_t)4 << 20);
+	struct audit_event ev = { .turn = 1, .tool = "shell", .verdict = "deny" };
+	struct view line;
+
+	(void)state;
+	(void)str_adds(&args, "{\"command\":\"");
+	while (args.n < ((size_t)3 << 20))
+		(void)str_adds(&args, "\\u0001 word ");
+	(void)str_adds(&args, "\"}");
+	ev.args = str_view(&args);
+	ev.outcome = "refused";
+	audit_write(fix.audit, &ev);
+	audit_write(NULL, &ev);
+	read_audit(&log);
+	line = view_cut(str_view(&log), view_find(str_view(&log), '\n'));
+	assert_true(line.n > 0 && line.n <= (size_t)1 << 20);
+	assert_int_equal(0, json_check(line, &json_limits_wire, NULL));
+	str_release(&args);
+	str_release(&log);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(arguments_are_checked),
+		T(unknown_and_denied_tools_are_told_apart),
+		T(the_schema_is_what_models_expect),
+		T(a_summary_is_one_safe_argument),
+		T(workspace_and_home_must_lie_apart),
+		T(a_missing_helper_is_said_at_once),
+		T(the_confinement_is_named),
+		T(runs_the_five_tools),
+		T(results_are_free_of_controls),
+		T(escapes_are_refused),
+		T(nothing_gets_through_the_fence),
+		T(a_cancel_ends_the_tree_and_is_told),
+		T(a_cancel_at_once_says_that_nothing_was_changed),
+		T(a_killed_helper_is_told),
+		T(a_killed_worker_is_told),
+		T(a_call_past_its_time_is_ended),
+		T(closing_ends_what_runs_without_a_word),
+		T(a_detached_call_reports_to_nobody),
+		T(the_death_of_the_daemon_ends_its_tools),
+		T(several_calls_do_not_disturb_each_other),
+		T(what_was_asked_decided_and_done_is_recorded),
+		T(a_record_is_never_over_a_mebibyte),
+	};
+
+	(void)signal(SIGPIPE, SIG_IGN); /* as the program does */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

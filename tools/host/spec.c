@@ -1,0 +1,191 @@
+#include "tools/host/spec.h"
+
+#include <string.h>
+
+#define PATH_BYTES    4095
+#define CONTENT_BYTES ((int64_t)1 << 20)
+#define OFFSETS	      INT32_MAX
+
+#define PATH_ABOUT "relative to the workspace"
+
+static const struct tool_spec specs[] = {
+	{
+		.name = "read_file",
+		.about = "Read a text file, a page of lines at a time. The answer begins with the lines "
+			 "it shows and ends with where to go on. Long lines are cut: read on in them "
+			 "with column.",
+		.timeout_ms = 60000,
+		.key = "path",
+		.args = {
+			{ "path", ARG_TEXT, true, 1, PATH_BYTES, "File, " PATH_ABOUT },
+			{ "offset", ARG_INT, false, 1, OFFSETS, "First line, from 1 (default 1)" },
+			{ "limit", ARG_INT, false, 1, 10000, "Lines at most (default 2000)" },
+			{ "column", ARG_INT, false, 1, OFFSETS,
+				"First character of the first line, from 1 (default 1)" },
+		},
+	},
+	{
+		.name = "list_dir",
+		.about = "List one folder, names in order. Folders end with a slash.",
+		.timeout_ms = 60000,
+		.key = "path",
+		.args = {
+			{ "path", ARG_TEXT, false, 1, PATH_BYTES,
+				"Folder, " PATH_ABOUT " (default: the workspace)" },
+			{ "offset", ARG_INT, false, 0, OFFSETS, "Entries to skip (default 0)" },
+			{ "limit", ARG_INT, false, 1, 5000, "Entries at most (default 500)" },
+		},
+	},
+	{
+		.name = "glob",
+		.about = "Find files by a pattern of their path: * and ? within one component, ** for "
+			 "any number of folders (also none), [a-z], {a,b}. Example: src/**/*.{c,h}",
+		.timeout_ms = 60000,
+		.key = "pattern",
+		.args = {
+			{ "pattern", ARG_TEXT, true, 1, 1024, "Pattern, relative to path" },
+			{ "path", ARG_TEXT, false, 1, PATH_BYTES,
+				"Folder to search, " PATH_ABOUT " (default: the workspace)" },
+			{ "offset", ARG_INT, false, 0, OFFSETS, "Files to skip (default 0)" },
+			{ "limit", ARG_INT, false, 1, 2000, "Files at most (default 200)" },
+		},
+	},
+	{
+		.name = "grep",
+		.about = "Search text files for lines that match a regular expression (PCRE). Answers "
+			 "with path:line: text.",
+		.timeout_ms = 60000,
+		.key = "pattern",
+		.args = {
+			{ "pattern", ARG_TEXT, true, 1, 2000, "Regular expression" },
+			{ "path", ARG_TEXT, false, 1, PATH_BYTES,
+				"File or folder to search, " PATH_ABOUT " (default: the workspace)" },
+			{ "glob", ARG_TEXT, false, 1, 1024,
+				"Only files that match, by name (*.c) or by path below path (src/**)" },
+			{ "ignore_case", ARG_BOOL, false, 0, 0, "Default false" },
+			{ "offset", ARG_INT, false, 0, OFFSETS, "Matches to skip (default 0)" },
+			{ "limit", ARG_INT, false, 1, 1000, "Matches at most (default 100)" },
+		},
+	},
+	{
+		.name = "write_file",
+		.about = "Create a text file, or replace it whole; folders on the way are made. Read a "
+			 "file before you replace it.",
+		.acts = true,
+		.timeout_ms = 60000,
+		.key = "path",
+		.hidden = "content",
+		.args = {
+			{ "path", ARG_TEXT, true, 1, PATH_BYTES, "File, " PATH_ABOUT },
+			{ "content", ARG_TEXT, true, 0, CONTENT_BYTES, "The whole new content" },
+		},
+	},
+};
+
+size_t spec_count(void)
+{
+	return sizeof(specs) / sizeof(specs[0]);
+}
+
+const struct tool_spec *spec_at(size_t i)
+{
+	return &specs[i];
+}
+
+const struct tool_spec *spec_find(const char *name)
+{
+	for (size_t i = 0; name && i < spec_count(); i++)
+		if (strcmp(specs[i].name, name) == 0)
+			return &specs[i];
+	return NULL;
+}
+
+/* --- Schema ----------------------------------------------------------------------------------- */
+
+static void write_arg(struct json_out *w, const struct arg_spec *a)
+{
+	static const char *const types[] = { "null", "string", "integer", "boolean" };
+
+	json_open(w, a->name);
+	json_put_z(w, "type", types[a->type]);
+	json_put_z(w, "description", a->about);
+	if (a->type == ARG_INT) {
+		json_put_int(w, "minimum", a->min);
+		if (a->max != OFFSETS)
+			json_put_int(w, "maximum", a->max);
+	}
+	json_close(w);
+}
+
+void spec_write(const struct tool_spec *s, struct json_out *w)
+{
+	json_open(w, NULL);
+	json_put_z(w, "type", "function");
+	json_open(w, "function");
+	json_put_z(w, "name", s->name);
+	json_put_z(w, "description", s->about);
+	json_open(w, "parameters");
+	json_put_z(w, "type", "object");
+	json_open(w, "properties");
+	for (const struct arg_spec *a = s->args; a->type != ARG_END; a++)
+		write_arg(w, a);
+	json_close(w);
+	json_open_array(w, "required");
+	for (const struct arg_spec *a = s->args; a->type != ARG_END; a++)
+		if (a->required)
+			json_put_z(w, NULL, a->name);
+	json_close_array(w);
+	json_put_bool(w, "additionalProperties", false);
+	json_close(w);
+	json_close(w);
+	json_close(w);
+}
+
+/* --- Check ------------------------------------------------------------------------------------ */
+
+static int check_known(const struct tool_spec *s, const struct json *args, struct err *e)
+{
+	json_each (member, args) {
+		const struct arg_spec *a = s->args;
+		struct str names = STR_INIT(160);
+
+		while (a->type != ARG_END && strcmp(a->name, json_name(member)) != 0)
+			a++;
+		if (a->type != ARG_END)
+			continue;
+		for (a = s->args; a->type != ARG_END; a++)
+			(void)str_addf(&names, "%s%s", a == s->args ? "" : ", ", a->name);
+		(void)err_set(e, E_FORMAT, "there is no argument \"%.40s\"; %s takes %s",
+			json_name(member), s->name, str_cstr(&names));
+		str_release(&names);
+		return -1;
+	}
+	return 0;
+}
+
+static int check_arg(const struct arg_spec *a, const struct json *args, struct err *e)
+{
+	enum json_need need = a->required ? JSON_REQUIRED : JSON_OPTIONAL;
+	struct view text;
+	int64_t number;
+	bool yes;
+
+	switch (a->type) {
+	case ARG_TEXT:
+		return json_get_str(args, a->name, need, (size_t)a->min, (size_t)a->max, &text, e);
+	case ARG_INT: return json_get_int(args, a->name, need, a->min, a->max, &number, e);
+	case ARG_BOOL: return json_get_bool(args, a->name, need, &yes, e);
+	case ARG_END: break;
+	}
+	return 0;
+}
+
+int spec_check(const struct tool_spec *s, const struct json *args, struct err *e)
+{
+	if (check_known(s, args, e) < 0)
+		return -1;
+	for (const struct arg_spec *a = s->args; a->type != ARG_END; a++)
+		if (check_arg(a, args, e) < 0)
+			return -1;
+	return 0;
+}

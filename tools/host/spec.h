@@ -1,0 +1,42 @@
+/* tools/host/spec.h: the tools that are built in, as data: what the model is told about them and
+ * what their arguments must be. */
+#ifndef TOOLS_HOST_SPEC_H
+#define TOOLS_HOST_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+
+enum arg_type { ARG_END, ARG_TEXT, ARG_INT, ARG_BOOL };
+
+struct arg_spec {
+	const char *name;
+	enum arg_type type; /* ARG_END ends the list */
+	bool required;
+	int64_t min, max; /* of the number, or of the text's bytes */
+	const char *about;
+};
+
+struct tool_spec {
+	const char *name, *about;
+	bool acts;	    /* may change something */
+	int64_t timeout_ms; /* after which it is ended */
+	const char *key;    /* the argument that a progress line shows */
+	const char *hidden; /* the argument that an audit line leaves out, or NULL */
+	struct arg_spec args[8];
+};
+
+size_t spec_count(void);
+const struct tool_spec *spec_at(size_t i);
+const struct tool_spec *spec_find(const char *name); /* NULL: not built in */
+
+/* One element of the "tools" array. */
+void spec_write(const struct tool_spec *s, struct json_out *w);
+/* Every member known, of its type, in its bounds; what is required is there. e: for the model. */
+int spec_check(const struct tool_spec *s, const struct json *args, struct err *e);
+
+#endif
