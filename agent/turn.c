@@ -53,8 +53,7 @@ static void turn_step(struct turns *t, enum turn_state to)
 	t->state = to;
 }
 
-/* --- Questions and the deadline ----------------------------------------------------------------
- */
+/* --- Questions and the deadline --------------------------------------------------------------- */
 
 static void deadline_hold(struct turns *t)
 {
@@ -103,8 +102,7 @@ static void question_closed(struct turns *t, const char *id)
 	deadline_go_on(t);
 }
 
-/* --- The single way out ------------------------------------------------------------------------
- */
+/* --- The single way out ----------------------------------------------------------------------- */
 
 /* False: the receiver closed us. */
 static bool hand_on(struct turns *t, const struct engine_event *ev)
@@ -191,8 +189,7 @@ static void turns_on_reject(void *arg)
 	turn_end(t, &ev);
 }
 
-/* --- Starting ----------------------------------------------------------------------------------
- */
+/* --- Starting --------------------------------------------------------------------------------- */
 
 /* NULL: fit for an engine. */
 static const char *input_fault(struct view text)
@@ -263,8 +260,7 @@ int turns_start(struct turns *t, const struct turn_input *in, struct err *e)
 	return 0;
 }
 
-/* --- The rest ----------------------------------------------------------------------------------
- */
+/* --- The rest --------------------------------------------------------------------------------- */
 
 int turns_open(struct turns **out, struct loop *l, struct engine *g, int64_t deadline_ms,
 	engine_event_cb *on_event, void *arg, struct log *log, struct err *e)

@@ -356,8 +356,11 @@ static void input_limits(void **state)
 		while (big.n < ENGINE_INPUT_MAX + over)
 			assert_int_equal(0, str_addc(&big, 'x'));
 		assert_int_equal(0, start_text(f, ++turn, str_view(&big), &e));
+		if (over == 0)
+			emit(f, ENGINE_DONE, turn, "");
 		step(f);
-		assert_int_equal(over, f->n);
+		assert_int_equal(1, f->n);
+		assert_int_equal(over ? ENGINE_FAIL_INPUT : ENGINE_OK, f->seen[0].fail);
 	}
 	str_release(&big);
 }

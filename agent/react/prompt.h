@@ -1,0 +1,36 @@
+/* agent/react/prompt.h: the body of a request: system prompt, as much of the conversation as fits,
+ * tools. */
+#ifndef AGENT_REACT_PROMPT_H
+#define AGENT_REACT_PROMPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/react/talk.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#define PROMPT_BODY_MAX ((size_t)32 << 20)
+
+struct prompt {
+	const char *model;
+	const char *workspace;
+	const char *extra;    /* the operator's words, or NULL */
+	const char *language; /* "zh" or "en" */
+	int64_t wall_ms;      /* for the date */
+	struct view tools;    /* JSON array, empty: none */
+	bool thoughts;	      /* this provider wants its reasoning back within a turn */
+	const struct talk *talk;
+	size_t current; /* where the running round begins in talk */
+	int64_t window; /* tokens the model takes in all */
+};
+
+/* The oldest whole rounds that do not fit are left out, then the oldest results of tools in the
+ * running round. E_FULL: the running round does not fit all the same. */
+int prompt_write(const struct prompt *p, struct str *out, struct err *e);
+/* How many tokens of history fit beside an empty round. */
+uint64_t prompt_room(int64_t window);
+/* The longest tool result that makes sense for this window, in bytes. */
+size_t prompt_result_max(int64_t window);
+
+#endif
