@@ -292,7 +292,7 @@ static int find_type(const struct json *obj, const char *name, enum json_need ne
 int json_get_str(const struct json *obj, const char *name, enum json_need need, size_t min,
 	size_t max, struct view *out, struct err *e)
 {
-	const struct json *j;
+	const struct json *j = NULL;
 	struct view v = VIEW_NONE;
 	int rc = find_type(obj, name, need, JSON_STRING, &j, e);
 
@@ -314,7 +314,7 @@ int json_get_str(const struct json *obj, const char *name, enum json_need need, 
 int json_get_int(const struct json *obj, const char *name, enum json_need need, int64_t min,
 	int64_t max, int64_t *out, struct err *e)
 {
-	const struct json *j;
+	const struct json *j = NULL;
 	int64_t n;
 	int rc = find_type(obj, name, need, JSON_NUMBER, &j, e);
 
@@ -330,7 +330,7 @@ int json_get_int(const struct json *obj, const char *name, enum json_need need, 
 int json_get_u64(
 	const struct json *obj, const char *name, enum json_need need, uint64_t *out, struct err *e)
 {
-	const struct json *j;
+	const struct json *j = NULL;
 	uint64_t u;
 	int rc = find_type(obj, name, need, JSON_NUMBER, &j, e);
 
@@ -345,7 +345,7 @@ int json_get_u64(
 int json_get_id(
 	const struct json *obj, const char *name, enum json_need need, char out[21], struct err *e)
 {
-	const struct json *j;
+	const struct json *j = NULL;
 	unsigned long long u;
 	struct view v;
 	struct str digits = STR_INIT(20);
@@ -371,7 +371,7 @@ int json_get_id(
 int json_get_double(
 	const struct json *obj, const char *name, enum json_need need, double *out, struct err *e)
 {
-	const struct json *j;
+	const struct json *j = NULL;
 	int rc = find_type(obj, name, need, JSON_NUMBER, &j, e);
 
 	if (rc != 1)
@@ -386,7 +386,7 @@ int json_get_double(
 int json_get_bool(
 	const struct json *obj, const char *name, enum json_need need, bool *out, struct err *e)
 {
-	const struct json *j;
+	const struct json *j = NULL;
 	int rc = find_type(obj, name, need, JSON_BOOL, &j, e);
 
 	if (rc == 1)
@@ -397,7 +397,7 @@ int json_get_bool(
 int json_get_object(const struct json *obj, const char *name, enum json_need need,
 	const struct json **out, struct err *e)
 {
-	const struct json *j;
+	const struct json *j = NULL;
 	int rc = find_type(obj, name, need, JSON_OBJECT, &j, e);
 
 	if (rc == 1)
@@ -408,7 +408,7 @@ int json_get_object(const struct json *obj, const char *name, enum json_need nee
 int json_get_array(const struct json *obj, const char *name, enum json_need need, size_t max_items,
 	const struct json **out, struct err *e)
 {
-	const struct json *j;
+	const struct json *j = NULL;
 	int rc = find_type(obj, name, need, JSON_ARRAY, &j, e);
 
 	if (rc != 1)
@@ -423,7 +423,7 @@ int json_get_array(const struct json *obj, const char *name, enum json_need need
 int json_get_enum(const struct json *obj, const char *name, enum json_need need,
 	const char *const *names, int *out, struct err *e)
 {
-	const struct json *j;
+	const struct json *j = NULL;
 	struct view v = VIEW_NONE;
 	int rc = find_type(obj, name, need, JSON_STRING, &j, e);
 

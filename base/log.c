@@ -16,7 +16,7 @@
 #define SECRETS	   32
 #define SECRET_MIN 8
 #define SECRET_MAX 4096
-#define RAW_MAX	   (64 << 10) /* of a message before it is made safe */
+#define RAW_MAX	   ((size_t)64 << 10) /* of a message before it is made safe */
 #define MASK	   VIEW("[redacted]")
 #define CUT_MARK   VIEW(" [cut]")
 
@@ -88,27 +88,19 @@ static struct view cut_text(struct view v, size_t max)
 }
 
 /* printf into out, at most its ceiling; *whole tells whether all of it fit. */
-static int format_bounded(struct str *out, bool *whole, const char *fmt, va_list ap)
-	__attribute__((format(printf, 3, 0)));
-
-static int format_bounded(struct str *out, bool *whole, const char *fmt, va_list ap)
+static int __attribute__((format(printf, 3, 0)))
+format_bounded(struct str *out, bool *whole, const char *fmt, va_list ap)
 {
 	size_t room = out->max - out->n;
-	va_list again;
 	int n;
 
-	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
-	va_end(again);
+	if (str_reserve(out, room) < 0)
+		return -1;
+	n = vsnprintf(out->p + out->n, room + 1, fmt, ap);
 	if (n < 0)
 		return -1;
 	*whole = (size_t)n <= room;
-	if (*whole)
-		room = (size_t)n;
-	if (str_reserve(out, room) < 0)
-		return -1;
-	(void)vsnprintf(out->p + out->n, room + 1, fmt, ap);
-	str_grew(out, room);
+	str_grew(out, *whole ? (size_t)n : room);
 	return 0;
 }
 
@@ -128,7 +120,7 @@ static int add_stamp(struct str *line, enum log_level level)
 static int add_safe(const struct log *l, struct view raw, bool whole, struct str *line)
 {
 	struct str masked = STR_INIT(2 * RAW_MAX), clean = STR_INIT(4 * RAW_MAX);
-	struct str shown = STR_INIT(8 * LOG_LINE_MAX);
+	struct str shown = STR_INIT((size_t)8 * LOG_LINE_MAX);
 	size_t room = LOG_LINE_MAX - line->n - CUT_MARK.n - 1;
 	/* What was cut off may have been the rest of a secret. */
 	size_t end = whole ? raw.n : raw.n - SECRET_MAX;
@@ -366,7 +358,7 @@ void log_msg(struct log *l, enum log_level level, const char *room, const char *
 	else
 		(void)str_addf(&raw, "%s: ", room);
 	va_start(ap, fmt);
-	rc = str_ok(&raw) ? format_bounded(&raw, &whole, fmt, ap) : -1;
+	rc = format_bounded(&raw, &whole, fmt, ap);
 	va_end(ap);
 	if (rc < 0 || add_stamp(&line, level) < 0 ||
 		add_safe(l, str_view(&raw), whole, &line) < 0 || put_line(l, str_view(&line)) < 0) {

@@ -120,7 +120,7 @@ int timer_new(struct timer **out, struct loop *l, timer_cb *cb, void *arg, struc
 	/* Room for all of them, so that arming cannot fail. */
 	if (l->timers == l->room) {
 		size_t room = l->room ? l->room * 2 : 16;
-		struct timer **heap = realloc(l->heap, room * sizeof(*heap));
+		struct timer **heap = realloc(l->heap, room * sizeof(struct timer *));
 
 		if (!heap) {
 			free(t);

@@ -46,8 +46,10 @@ int newfile_open(struct newfile **out, const char *path, mode_t mode, struct err
 	struct stat st;
 
 	*out = NULL;
-	if (!f)
-		return err_set(e, E_NOMEM, "no memory to write %s", path);
+	if (!f) {
+		err_set(e, E_NOMEM, "no memory to write %s", path);
+		return -1;
+	}
 	f->dir = -1;
 	f->fd = -1;
 	if (copy_z(f->path, sizeof(f->path), view_of(path)) < 0) {

@@ -115,7 +115,11 @@ static void run_child(const struct proc_spec *spec, int sock, pid_t parent, int 
 	static const struct rlimit no_core = { 0, 0 };
 	sigset_t none;
 	char go;
+	int high;
 
+	/* Not before the parent holds us by a pidfd and will hear of our end. */
+	if (recv(sock, &go, 1, 0) != 1)
+		_exit(127);
 	default_signals();
 	/* A session of its own: no terminal to ask for passwords on, and a group nobody can leave
 	 * us out of. The death signal is set first and the parent looked at afterwards. */
@@ -125,20 +129,17 @@ static void run_child(const struct proc_spec *spec, int sock, pid_t parent, int 
 	if (getppid() != parent)
 		_exit(127);
 	/* Above the places of the child's descriptors. */
-	sock = fcntl(sock, F_DUPFD_CLOEXEC, CHILD_FD_MAX + 1);
-	if (sock < 0)
-		_exit(127);
-	if (close_at_exec(highest) < 0 || place_fds(spec) < 0)
+	high = fcntl(sock, F_DUPFD_CLOEXEC, CHILD_FD_MAX + 1);
+	if (high < 0)
 		fail_child(sock, STEP_FD);
+	if (close_at_exec(highest) < 0 || place_fds(spec) < 0)
+		fail_child(high, STEP_FD);
 	if (chdir(spec->cwd ? spec->cwd : "/") < 0)
-		fail_child(sock, STEP_CWD);
-	/* Not before the parent holds us by a pidfd and will hear of our end. */
-	if (recv(sock, &go, 1, 0) != 1)
-		_exit(127);
+		fail_child(high, STEP_CWD);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)execve(spec->path, vector(spec->argv), vector(spec->env));
-	fail_child(sock, STEP_EXEC);
+	fail_child(high, STEP_EXEC);
 }
 
 /* --- In the parent ---------------------------------------------------------------------------- */
@@ -252,13 +253,14 @@ static int hear_of_exec(int sock, const struct proc_spec *spec, struct err *e)
 	struct trouble t;
 	ssize_t n;
 
-	(void)send(sock, "", 1, MSG_NOSIGNAL); /* a child that failed earlier does not hear it */
+	if (send(sock, "", 1, MSG_NOSIGNAL) != 1)
+		return err_sys(e, "cannot start %s", spec->path);
 	do
 		n = recv(sock, &t, sizeof(t), 0);
 	while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)sizeof(t))
-		return report(spec, &t, e);
-	return 0;
+	if (n < 0)
+		return err_sys(e, "cannot tell whether %s runs", spec->path);
+	return n == (ssize_t)sizeof(t) ? report(spec, &t, e) : 0;
 }
 
 static int start(struct proc *p, const struct proc_spec *spec, const int sock[2], struct err *e)

@@ -68,19 +68,17 @@ static int fail(struct db *d, int rc, struct err *e)
 {
 	enum err_code code = code_of(rc, errno);
 
-	switch (rc & 0xff) {
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return err_set(e, code,
+	if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
+		err_set(e, code,
 			"%s is damaged or not a database: restore it from a backup or move it away",
 			d->name);
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED: return err_set(e, code, "%s is in use by another process", d->name);
-	default: break;
-	}
-	if (code == E_FULL)
-		return err_set(e, code, "%s cannot grow: the disk is full", d->name);
-	return err_set(e, code, "%s: %s", d->name, sqlite3_errmsg(d->sq));
+	else if (code == E_BUSY)
+		err_set(e, code, "%s is in use by another process", d->name);
+	else if (code == E_FULL)
+		err_set(e, code, "%s cannot grow: the disk is full", d->name);
+	else
+		err_set(e, code, "%s: %s", d->name, sqlite3_errmsg(d->sq));
+	return -1;
 }
 
 /* After some failures (full disk, out of memory) SQLite has ended the transaction by itself. What
@@ -311,8 +309,10 @@ int stmt_open(struct stmt **out, struct db *d, const char *sql, struct err *e)
 	int rc;
 
 	*out = NULL;
-	if (!s)
-		return err_set(e, E_NOMEM, "no memory for a statement");
+	if (!s) {
+		err_set(e, E_NOMEM, "no memory for a statement");
+		return -1;
+	}
 	rc = sqlite3_prepare_v3(d->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &s->st, &tail);
 	if (rc != SQLITE_OK) {
 		free(s);

@@ -30,9 +30,13 @@ static inline void scratch_make(struct scratch *s)
 static inline const char *scratch_path(struct scratch *s, const char *name)
 {
 	char *p = s->path[s->next++ % 4];
+	size_t n = strlen(s->dir), m = strlen(name);
 
-	if (snprintf(p, sizeof(s->path[0]), "%s/%s", s->dir, name) >= (int)sizeof(s->path[0]))
+	if (n + 1 + m >= sizeof(s->path[0]))
 		abort();
+	memcpy(p, s->dir, n);
+	p[n] = '/';
+	memcpy(p + n + 1, name, m + 1);
 	return p;
 }
 
