@@ -87,7 +87,8 @@ struct http_req {
 	const char *ciphers;             /* TLS <= 1.2 list for this host; NULL: curl's default */
 	int64_t connect_ms;              /* 0: 10 s */
 	int64_t timeout_ms;              /* the whole; 0: none */
-	int64_t idle_ms;                 /* without a byte, after the request was sent; 0: none */
+	int64_t idle_ms;                 /* without progress (a part of the body taken, a header line, a
+	                                  * piece of the answer) once connected; 0: none */
 	size_t body_max;                 /* decoded bytes, 0: 2 MiB */
 	size_t error_body_max;           /* kept of a non-2xx body, the rest is not read; 0: body_max.
 	                                  * One that declares more than body_max is not read at all */

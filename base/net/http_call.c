@@ -1,12 +1,9 @@
 #include "base/net/http-private.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 /* --- the rules a request must keep ------------------------------------------------------------ */
 
@@ -439,6 +436,9 @@ static int set_callbacks(struct http_call *c)
 	OPT(POSTFIELDSIZE_LARGE, (curl_off_t)c->body.n);
 	OPT(READFUNCTION, call_sends_body);
 	OPT(READDATA, c);
+	/* Without a body there is nothing to rewind, so here only a connection of its own helps. */
+	if (c->body.n == 0)
+		OPT(FRESH_CONNECT, 1L);
 	return 0;
 }
 
@@ -580,7 +580,8 @@ static bool is_in_head(const struct http_call *c)
 static enum http_fail fail_of(const struct http_call *c, CURLcode code)
 {
 	switch (code) {
-	case CURLE_OK: return HTTP_OK_;
+	case CURLE_OK: /* curl takes a head that ends early for an answer */
+		return c->head_done ? HTTP_OK_ : HTTP_FAIL_BROKEN;
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_RESOLVE_PROXY: return HTTP_FAIL_DNS;
 	case CURLE_COULDNT_CONNECT:
@@ -610,22 +611,22 @@ static const char *tls_reason(const struct http_call *c, CURLcode code)
 {
 	long verdict = 0;
 
+	if (code == CURLE_SSL_CACERT_BADFILE)
+		return "the file of trusted certificates cannot be read";
 	(void)curl_easy_getinfo(c->easy, CURLINFO_SSL_VERIFYRESULT, &verdict);
-	switch (verdict) {
-	case 0: break;
+	switch (verdict) { /* X509_V_ERR_... */
+	case 0:
+	case 1: break; /* none given */
 	case 9: return "its certificate is not valid yet; check the clock";
 	case 10: return "its certificate has expired; check the clock";
 	case 18:
 	case 19:
 	case 20:
 	case 21: return "its certificate is signed by no authority that is trusted here";
-	case 62: return "its certificate is for another host";
 	default: return "its certificate is not accepted";
 	}
 	if (code == CURLE_PEER_FAILED_VERIFICATION)
 		return "its certificate is for another host";
-	if (code == CURLE_SSL_CACERT_BADFILE)
-		return "the file of trusted certificates cannot be read";
 	return curl_easy_strerror(code);
 }
 
@@ -668,7 +669,7 @@ static void explain(struct http_call *c, enum http_fail fail, CURLcode code)
 }
 
 /* False only where the peer cannot have the whole request. */
-static bool was_sent(const struct http_call *c, int status)
+static bool was_sent(const struct http_call *c, CURLcode code, int status)
 {
 	curl_off_t body = 0;
 	long head = 0;
@@ -677,9 +678,14 @@ static bool was_sent(const struct http_call *c, int status)
 		return true;
 	if (c->state != CALL_SENT)
 		return false;
+	if (c->body_sent < c->body.n)
+		return false;
+	if (code == CURLE_SEND_FAIL_REWIND)
+		return true; /* out, and then curl would have repeated it: its counters start over
+			      */
 	(void)curl_easy_getinfo(c->easy, CURLINFO_REQUEST_SIZE, &head);
 	(void)curl_easy_getinfo(c->easy, CURLINFO_SIZE_UPLOAD_T, &body);
-	return head > 0 && c->body_sent == c->body.n && (size_t)body >= c->body.n;
+	return head > 0 && (size_t)body >= c->body.n;
 }
 
 void http_call_result(struct http_call *c, CURLcode code, struct http_result *r)
@@ -699,7 +705,7 @@ void http_call_result(struct http_call *c, CURLcode code, struct http_result *r)
 		.retry_after_ms = retry_after(c),
 		.err = &c->why,
 		.call = c };
-	r->request_sent = was_sent(c, r->status);
+	r->request_sent = was_sent(c, code, r->status);
 	log_debug(c->pool->log, "http", "%s %s: status %d, %s, %lld ms", c->post ? "POST" : "GET",
 		c->host, r->status, http_fail_name(fail),
 		(long long)(loop_now(c->pool->loop) - c->began));

@@ -59,7 +59,7 @@ void authority_new(struct authority **out, const char *ca_file)
 	assert_non_null(f);
 	a->key = EVP_RSA_gen(2048);
 	assert_non_null(a->key);
-	a->cert = new_cert(a->key, NULL, "Test Authority", ++a->serial, -3600, 86400);
+	a->cert = new_cert(a->key, NULL, ca_file, ++a->serial, -3600, 86400);
 	add_ext(a->cert, a->cert, NID_basic_constraints, "critical,CA:TRUE");
 	add_ext(a->cert, a->cert, NID_key_usage, "critical,keyCertSign,cRLSign");
 	assert_true(X509_sign(a->cert, a->key, EVP_sha256()) > 0);

@@ -6,7 +6,7 @@
 
 struct authority;
 
-/* ca_file gets the authority's certificate, PEM. */
+/* ca_file gets the authority's certificate, PEM, and is its name. */
 void authority_new(struct authority **out, const char *ca_file);
 void authority_free(struct authority **a);
 /* For a server at `names` (as in an OpenSSL configuration: "DNS:x,IP:y"), valid from and until so
