@@ -11,7 +11,7 @@
 #include "channel/ilink/ilink.h"
 #include "channel/ilink/wire.h"
 
-#define API_SEND_MS   15000     /* client timeouts, wire reference 1.2 */
+#define API_SEND_MS   15000 /* client timeouts, wire reference 1.2 */
 #define API_CONFIG_MS 10000
 
 struct api {
@@ -19,7 +19,7 @@ struct api {
 	struct log *log;
 	struct http *poll_http, *api_http;
 	bool loopback;
-	struct wire_self me;           /* points into the two below */
+	struct wire_self me; /* points into the two below */
 	char version[32], bot_agent[WIRE_BOT_AGENT_MAX + 1];
 	char version_number[11], route_tag[128];
 };
@@ -31,12 +31,12 @@ int api_init(struct api *a, const struct ilink_env *env, struct err *e);
 void api_hide(struct api *a, const char *secret);
 
 struct api_call {
-	struct http *http;             /* which pool */
-	const char *base, *token;      /* of the account; token NULL: none */
-	const char *endpoint;          /* "ilink/bot/getupdates" */
-	struct view body;              /* of a POST; unused by GET */
+	struct http *http;	  /* which pool */
+	const char *base, *token; /* of the account; token NULL: none */
+	const char *endpoint;	  /* "ilink/bot/getupdates" */
+	struct view body;	  /* of a POST; unused by GET */
 	int64_t timeout_ms;
-	http_done_cb *done;            /* as http_req's */
+	http_done_cb *done; /* as http_req's */
 	void *arg;
 };
 int api_post(struct http_call **out, struct api *a, const struct api_call *c, struct err *e);
@@ -51,8 +51,8 @@ int api_call_account(struct http_call **out, struct api *a, const struct account
  * it did. why holds no secret and no query. */
 bool api_failed(const struct http_result *r, char *why, size_t size);
 /* "the server answered -2 (prepare failed)"; the secrets given are masked (NULL or "" are none). */
-void api_refusal(const struct wire_code *c, const char *secret, const char *secret2, char *why,
-	size_t size);
+void api_refusal(
+	const struct wire_code *c, const char *secret, const char *secret2, char *why, size_t size);
 
 /* Under wechat.com: the edge cuts long polls there (P1). */
 bool api_is_international(const char *base);

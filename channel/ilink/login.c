@@ -88,17 +88,19 @@ static void trouble(struct login *l, const char *why)
 }
 
 /* --- A code ----------------------------------------------------------------------------------- */
+static const char no_more_tries[] =
+	"too many wrong numbers were entered: wait a few minutes, then run"
+	" `kairo login` again";
+static const char no_more_codes[] =
+	"no code was confirmed in time: run `kairo login` again; if the"
+	" phone shows no page to confirm, update WeChat (8.0.70 or newer)";
+
 /* Take a new code, if there is one left, and say why. */
 static void replace(struct login *l, enum login_event why)
 {
 	l->number[0] = '\0';
 	if (l->codes >= l->codes_max) {
-		fail(l, E_TIMEOUT,
-			why == LOGIN_BLOCKED
-				? "too many wrong numbers were entered: wait a few minutes, then run `kairo"
-				  " login` again"
-				: "no code was confirmed in time: run `kairo login` again; if the phone shows no"
-				  " page to confirm, update WeChat (8.0.70 or newer)");
+		fail(l, E_TIMEOUT, why == LOGIN_BLOCKED ? no_more_tries : no_more_codes);
 		return;
 	}
 	l->state = LOGIN_ASKING;
@@ -177,7 +179,7 @@ static void login_on_code(void *arg, const struct http_result *r)
 
 static void login_ask(struct login *l)
 {
-	struct str body = STR_INIT(TOKENS_MAX * (ACCOUNT_TOKEN_MAX + 16) * 2);
+	struct str body = STR_INIT((size_t)TOKENS_MAX * (ACCOUNT_TOKEN_MAX + 16) * 2);
 	struct err e = ERR_INIT;
 	struct api_call c = { .http = l->api.api_http,
 		.base = l->base,

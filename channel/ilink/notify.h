@@ -1,4 +1,5 @@
-/* channel/ilink/notify.h: notifystart and notifystop: telling the server that a client lives (3). */
+/* channel/ilink/notify.h: notifystart and notifystop: telling the server that a client lives (3).
+ */
 #ifndef CHANNEL_ILINK_NOTIFY_H
 #define CHANNEL_ILINK_NOTIFY_H
 
@@ -18,6 +19,6 @@ void notify_free(struct notify **n);
 void notify_start(struct notify *n, notify_cb *cb, void *arg);
 /* Say notifystop. cb fires once, at the latest after 2 s; nothing is tried again. */
 void notify_stop(struct notify *n, notify_cb *cb, void *arg);
-void notify_cancel(struct notify *n);     /* no callback, no further tries */
+void notify_cancel(struct notify *n); /* no callback, no further tries */
 
 #endif

@@ -1,4 +1,5 @@
-/* channel/ilink/typing.h: "typing...", best effort: it never fails aloud and never delays a send (8). */
+/* channel/ilink/typing.h: "typing...", best effort: it never fails aloud and never delays a send
+ * (8). */
 #ifndef CHANNEL_ILINK_TYPING_H
 #define CHANNEL_ILINK_TYPING_H
 
@@ -8,9 +9,9 @@
 #include "base/err.h"
 #include "channel/ilink/api.h"
 
-#define TYPING_USERS_MAX 64          /* whose tickets are kept; the one idle longest goes first */
-#define TYPING_EVERY_MS  5000
-#define TYPING_MAX_MS    1800000     /* a turn may last longer, "typing" does not */
+#define TYPING_USERS_MAX 64 /* whose tickets are kept; the one idle longest goes first */
+#define TYPING_EVERY_MS	 5000
+#define TYPING_MAX_MS	 1800000 /* a turn may last longer, "typing" does not */
 
 struct typing;
 

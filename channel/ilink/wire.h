@@ -1,5 +1,5 @@
-/* channel/ilink/wire.h: the iLink API's JSON as typed structs, both ways. Pure: no I/O, no clock, no
- * state. Section numbers are the wire reference's. Everything read is hostile: bounded, strictly
+/* channel/ilink/wire.h: the iLink API's JSON as typed structs, both ways. Pure: no I/O, no clock,
+ * no state. Section numbers are the wire reference's. Everything read is hostile: bounded, strictly
  * typed, and free of raw JSON once it is read. */
 #ifndef CHANNEL_ILINK_WIRE_H
 #define CHANNEL_ILINK_WIRE_H
@@ -14,44 +14,44 @@
 #include "base/str.h"
 #include "channel/channel.h"
 
-#define WIRE_BODY_MAX      ((size_t)2 << 20)   /* bytes of any answer */
-#define WIRE_REQUEST_MAX   ((size_t)4 << 20)   /* bytes of any request: 1 MiB of text, escaped */
-#define WIRE_TICKET_MAX    4096
-#define WIRE_QR_KEY_MAX    1024
+#define WIRE_BODY_MAX	   ((size_t)2 << 20) /* bytes of any answer */
+#define WIRE_REQUEST_MAX   ((size_t)4 << 20) /* bytes of any request: 1 MiB of text, escaped */
+#define WIRE_TICKET_MAX	   4096
+#define WIRE_QR_KEY_MAX	   1024
 #define WIRE_QR_TEXT_MAX   2048
-#define WIRE_HOST_MAX      255
-#define WIRE_NAME_MAX      4096                /* a file name as the sender claims it */
-#define WIRE_PARAM_MAX     8192                /* a media URL or parameter */
-#define WIRE_KEY_MAX       128                 /* a media key, still encoded */
+#define WIRE_HOST_MAX	   255
+#define WIRE_NAME_MAX	   4096 /* a file name as the sender claims it */
+#define WIRE_PARAM_MAX	   8192 /* a media URL or parameter */
+#define WIRE_KEY_MAX	   128	/* a media key, still encoded */
 #define WIRE_BOT_AGENT_MAX 256
 
-#define WIRE_EXPIRED (-14)                     /* the token is not, or no longer, good (11) */
+#define WIRE_EXPIRED (-14) /* the token is not, or no longer, good (11) */
 
 /* --- Answers ---------------------------------------------------------------------------------- */
 /* ret and errcode as one (1.5): each may be absent, or a number as a string. */
 struct wire_code {
-	int64_t code;          /* 0: success. WIRE_EXPIRED if either says so, else ret, else errcode */
-	char text[200];        /* errmsg on one safe, redacted line; "" when absent */
+	int64_t code;	/* 0: success. WIRE_EXPIRED if either is, else ret, else errcode */
+	char text[200]; /* errmsg on one safe, redacted line; "" when absent */
 };
 
-struct wire_config {           /* getconfig */
+struct wire_config { /* getconfig */
 	struct wire_code code;
-	char ticket[WIRE_TICKET_MAX + 1];   /* "": no typing for this user */
+	char ticket[WIRE_TICKET_MAX + 1]; /* "": no typing for this user */
 };
 
-struct wire_sent {             /* sendmessage */
+struct wire_sent { /* sendmessage */
 	struct wire_code code;
-	char message_id[21];   /* digits, or "" */
+	char message_id[21]; /* digits, or "" */
 };
 
-struct wire_qr {               /* get_bot_qrcode */
+struct wire_qr { /* get_bot_qrcode */
 	struct wire_code code;
 	char key[WIRE_QR_KEY_MAX + 1];
-	char text[WIRE_QR_TEXT_MAX + 1];    /* what goes into the symbol */
+	char text[WIRE_QR_TEXT_MAX + 1]; /* what goes into the symbol */
 };
 
 enum wire_scan {
-	WIRE_SCAN_UNKNOWN,     /* a status this program does not know: poll again */
+	WIRE_SCAN_UNKNOWN, /* a status this program does not know: poll again */
 	WIRE_SCAN_WAIT,
 	WIRE_SCAN_SCANNED,
 	WIRE_SCAN_NEED_NUMBER,
@@ -62,10 +62,10 @@ enum wire_scan {
 	WIRE_SCAN_CONFIRMED
 };
 
-struct wire_scanned {          /* get_qrcode_status; holds a token: wipe it */
+struct wire_scanned { /* get_qrcode_status; holds a token: wipe it */
 	struct wire_code code;
 	enum wire_scan status;
-	char redirect_host[WIRE_HOST_MAX + 1];      /* "" when absent; not yet checked */
+	char redirect_host[WIRE_HOST_MAX + 1]; /* "" when absent; not yet checked */
 	char bot_id[ACCOUNT_ID_MAX + 1], user_id[ACCOUNT_ID_MAX + 1];
 	char token[ACCOUNT_TOKEN_MAX + 1], base_url[ACCOUNT_URL_MAX + 1];
 };
@@ -86,22 +86,22 @@ enum chan_outcome wire_outcome(const struct wire_sent *sent);
 
 /* Why a message was skipped or could not be read whole: for the log, no content of it. */
 struct wire_note {
-	size_t at;             /* its place in the batch, from 0 */
+	size_t at; /* its place in the batch, from 0 */
 	char why[160];
 };
 
 struct wire_update {
 	struct wire_code code;
-	struct view cursor;    /* empty: keep the old one */
-	int64_t told_ms;       /* longpolling_timeout_ms, 1 and up; 0: absent or not usable */
+	struct view cursor; /* empty: keep the old one */
+	int64_t told_ms;    /* longpolling_timeout_ms, 1 and up; 0: absent or not usable */
 	struct chan_msg *msgs;
 	size_t nmsgs;
-	size_t echoes;         /* of our own messages; left out */
-	size_t malformed;      /* left out, or handed on as CHAN_MSG_UNREADABLE */
-	size_t dropped_items;  /* attachments over CHAN_ITEMS_MAX */
+	size_t echoes;	      /* of our own messages; left out */
+	size_t malformed;     /* left out, or handed on as CHAN_MSG_UNREADABLE */
+	size_t dropped_items; /* attachments over CHAN_ITEMS_MAX */
 	struct wire_note notes[WIRE_NOTES_MAX];
 	size_t nnotes;
-	struct json *tree;     /* private: what the strings above point into */
+	struct json *tree; /* private: what the strings above point into */
 	struct wire_block *blocks;
 };
 
@@ -123,19 +123,19 @@ struct wire_self {
 
 /* Each appends one JSON body; -1 on text that is not UTF-8 or too long. */
 int wire_write_notify(struct str *out, const struct wire_self *me, struct err *e);
-int wire_write_updates(struct str *out, const struct wire_self *me, const char *cursor,
-	struct err *e);
-int wire_write_text(struct str *out, const struct wire_self *me, const struct chan_send *s,
-	struct err *e);
+int wire_write_updates(
+	struct str *out, const struct wire_self *me, const char *cursor, struct err *e);
+int wire_write_text(
+	struct str *out, const struct wire_self *me, const struct chan_send *s, struct err *e);
 int wire_write_config(struct str *out, const struct wire_self *me, const char *user,
-	const char *token, struct err *e);    /* token "" is left out */
+	const char *token, struct err *e); /* token "" is left out */
 int wire_write_typing(struct str *out, const struct wire_self *me, const char *user,
 	const char *ticket, bool on, struct err *e);
 int wire_write_qr(struct str *out, const char *const *tokens, size_t n, struct err *e);
 
 /* --- Headers (1.3, 1.4) ----------------------------------------------------------------------- */
 #define WIRE_UIN_SIZE 17
-void wire_uin(uint32_t n, char out[WIRE_UIN_SIZE]);     /* base64 of the decimal digits */
+void wire_uin(uint32_t n, char out[WIRE_UIN_SIZE]); /* base64 of the decimal digits */
 /* "2.4.9" -> "132105"; one to three numbers. */
 int wire_client_version(const char *version, char out[11], struct err *e);
 /* Keep the products that parse, whole ones, up to the ceiling; "OpenClaw" when none is left.

@@ -158,7 +158,7 @@ static void read_image(struct reader *r, const struct json *payload, struct chan
 
 static void read_file(struct reader *r, const struct json *payload, struct chan_item *it)
 {
-	struct str name = STR_INIT(WIRE_NAME_MAX * 3);
+	struct str name = STR_INIT((size_t)WIRE_NAME_MAX * 3);
 	struct view v = VIEW_NONE;
 	struct err e = ERR_INIT;
 

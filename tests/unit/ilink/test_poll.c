@@ -375,7 +375,7 @@ static void a_sleep_of_the_machine_is_no_fault_of_the_server(void **state)
 
 	start_up(r);
 	for (int i = 0; i < 5; i++)
-		rig_turn(r, 8 * 3600 * 1000);
+		rig_turn(r, (int64_t)8 * 3600 * 1000);
 	assert_int_equal(polls(r), 7);
 	assert_int_equal(rig_status(r).link, CHAN_LINK_UP);
 	assert_int_equal(rig_status(r).failures, 0);
@@ -611,7 +611,7 @@ static void ends_when_another_account_took_the_place(void **state)
 	UNTIL(r, rig_status(r).link == CHAN_LINK_REPLACED);
 	rig_settle(r);
 	total = server_total(r->srv);
-	rig_turn(r, 24 * 3600 * 1000);
+	rig_turn(r, (int64_t)24 * 3600 * 1000);
 	assert_int_equal(server_total(r->srv), total);
 	LINKS(r, CHAN_LINK_STARTING, CHAN_LINK_REPLACED);
 	assert_true(rig_status(r).why[0]);

@@ -61,32 +61,31 @@ static void maps_answers_to_outcomes(void **state)
 {
 	static const struct {
 		int status;
-		const char *body;
 		enum chan_outcome outcome;
-		const char *why; /* contained */
+		const char *body, *why; /* contained */
 	} rows[] = {
-		{ 200, "{\"ret\":0,\"message_id\":5}", CHAN_ACCEPTED, "" },
-		{ 200, "{}", CHAN_UNCONFIRMED, "" },
-		{ 200, "", CHAN_UNCONFIRMED, "" },
-		{ 200, "{\"ret\":-2,\"errmsg\":\"prepare failed\"}", CHAN_CLOSED,
+		{ 200, CHAN_ACCEPTED, "{\"ret\":0,\"message_id\":5}", "" },
+		{ 200, CHAN_UNCONFIRMED, "{}", "" },
+		{ 200, CHAN_UNCONFIRMED, "", "" },
+		{ 200, CHAN_CLOSED, "{\"ret\":-2,\"errmsg\":\"prepare failed\"}",
 			"prepare failed" },
-		{ 200, "{\"errcode\":-2,\"errmsg\":\"rate limited\"}", CHAN_THROTTLED,
+		{ 200, CHAN_THROTTLED, "{\"errcode\":-2,\"errmsg\":\"rate limited\"}",
 			"rate limited" },
-		{ 200, "{\"ret\":-2}", CHAN_REFUSED_BARE, "-2" },
-		{ 200, "{\"ret\":-2,\"errmsg\":\"invalid arguments\"}", CHAN_INVALID,
+		{ 200, CHAN_REFUSED_BARE, "{\"ret\":-2}", "-2" },
+		{ 200, CHAN_INVALID, "{\"ret\":-2,\"errmsg\":\"invalid arguments\"}",
 			"invalid arguments" },
-		{ 200, "{\"ret\":", CHAN_UNKNOWN, "cannot be read" },
-		{ 200, "[]", CHAN_UNKNOWN, "cannot be read" },
-		{ 200, "{\"ret\":\"?\"}", CHAN_UNKNOWN, "cannot be read" },
-		{ 200, "ok", CHAN_UNKNOWN, "cannot be read" },
-		{ 302, "", CHAN_NOT_SENT, "302" },
-		{ 400, "", CHAN_NOT_SENT, "400" },
-		{ 403, "", CHAN_NOT_SENT, "base URL" },
-		{ 404, "", CHAN_NOT_SENT, "base URL" },
-		{ 429, "", CHAN_THROTTLED, "429" },
-		{ 500, "", CHAN_UNKNOWN, "500" },
-		{ 502, "<html>", CHAN_UNKNOWN, "502" },
-		{ 524, "<html>", CHAN_UNKNOWN, "524" },
+		{ 200, CHAN_UNKNOWN, "{\"ret\":", "cannot be read" },
+		{ 200, CHAN_UNKNOWN, "[]", "cannot be read" },
+		{ 200, CHAN_UNKNOWN, "{\"ret\":\"?\"}", "cannot be read" },
+		{ 200, CHAN_UNKNOWN, "ok", "cannot be read" },
+		{ 302, CHAN_NOT_SENT, "", "302" },
+		{ 400, CHAN_NOT_SENT, "", "400" },
+		{ 403, CHAN_NOT_SENT, "", "base URL" },
+		{ 404, CHAN_NOT_SENT, "", "base URL" },
+		{ 429, CHAN_THROTTLED, "", "429" },
+		{ 500, CHAN_UNKNOWN, "", "500" },
+		{ 502, CHAN_UNKNOWN, "<html>", "502" },
+		{ 524, CHAN_UNKNOWN, "<html>", "524" },
 	};
 	struct rig *r = *state;
 
@@ -273,16 +272,16 @@ static void the_probe_proves_the_token(void **state)
 {
 	static const struct {
 		int status;
-		const char *body;
 		enum err_code code;
+		const char *body;
 	} rows[] = {
-		{ 200, "{\"ret\":0,\"typing_ticket\":\"T\"}", E_OK },
-		{ 200, "{}", E_OK },
-		{ 200, "{\"ret\":-4,\"errmsg\":\"GetTypingTicket rpc failed\"}", E_OK },
-		{ 200, "{\"errcode\":-14}", E_AUTH },
-		{ 200, "{\"ret\":-1}", E_NET },
-		{ 200, "<html>", E_FORMAT },
-		{ 404, "", E_NET },
+		{ 200, E_OK, "{\"ret\":0,\"typing_ticket\":\"T\"}" },
+		{ 200, E_OK, "{}" },
+		{ 200, E_OK, "{\"ret\":-4,\"errmsg\":\"GetTypingTicket rpc failed\"}" },
+		{ 200, E_AUTH, "{\"errcode\":-14}" },
+		{ 200, E_NET, "{\"ret\":-1}" },
+		{ 200, E_FORMAT, "<html>" },
+		{ 404, E_NET, "" },
 	};
 	struct rig *r = *state;
 
