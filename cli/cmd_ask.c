@@ -32,6 +32,19 @@ static void show_text(struct view_state *v, struct view text)
 	v->at_start = text.p[text.n - 1] == '\n';
 }
 
+/* What was said before a tool ran stands apart from what comes after it. */
+static void show_tool(struct view_state *v, struct view name, struct view key)
+{
+	if (!v->at_start)
+		puts("\n");
+	v->at_start = true;
+	if (!isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, "[%.*s] ", VIEW_FMT(name));
+	print_safe(stderr, key);
+	fputc('\n', stderr);
+}
+
 static void show_done(
 	struct view_state *v, struct view text, const char *result, struct view detail)
 {
@@ -68,10 +81,8 @@ static int on_line(void *arg, struct view line)
 		v->code = say_err(&e);
 	} else if (view_eqs(event, "text")) {
 		show_text(v, text);
-	} else if (view_eqs(event, "tool") && isatty(STDERR_FILENO)) {
-		fprintf(stderr, "[%.*s] ", VIEW_FMT(name));
-		print_safe(stderr, text);
-		fputc('\n', stderr);
+	} else if (view_eqs(event, "tool")) {
+		show_tool(v, name, text);
 	} else if (view_eqs(event, "done")) {
 		show_done(v, text, result.p ? result.p : "ok", detail);
 	}

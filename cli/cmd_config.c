@@ -1,9 +1,11 @@
 /* config get|set|unset|list */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "channel/daemon.h"
 #include "cli/app.h"
 
 enum { SECRET_MAX = 4096 };
@@ -74,6 +76,21 @@ static int set_from_stdin(const struct home *h, const char *name)
 	return rc < 0 ? say_err(&e) : EXIT_DONE;
 }
 
+/* A running daemon takes over what can change live; for the rest it must be started anew. */
+static int tell_daemon(const struct home *h, const char *name)
+{
+	struct err e = ERR_INIT;
+	pid_t pid;
+
+	if (daemon_find(h->dir, &pid, &e) != 1)
+		return EXIT_DONE;
+	if (config_find(name)->live && kill(pid, SIGHUP) == 0)
+		puts("the running daemon takes it over");
+	else
+		puts("the running daemon takes it over with: kairo restart");
+	return EXIT_DONE;
+}
+
 static int set(const struct home *h, const char *name, const char *value)
 {
 	struct err e = ERR_INIT;
@@ -87,9 +104,7 @@ static int set(const struct home *h, const char *name, const char *value)
 		return unknown_key(name);
 	if (config_set(h->dir, name, value, &e) < 0)
 		return say_err(&e);
-	if (!config_find(name)->live)
-		puts("taken over at the next kairo restart");
-	return EXIT_DONE;
+	return tell_daemon(h, name);
 }
 
 int cmd_config(const struct home *h, int argc, char **argv)
@@ -106,7 +121,8 @@ int cmd_config(const struct home *h, int argc, char **argv)
 	if (!strcmp(what, "unset") && argc == 3) {
 		if (!config_find(argv[2]))
 			return unknown_key(argv[2]);
-		return config_unset(h->dir, argv[2], &e) < 0 ? say_err(&e) : EXIT_DONE;
+		return config_unset(h->dir, argv[2], &e) < 0 ? say_err(&e)
+							     : tell_daemon(h, argv[2]);
 	}
 	return say_usage(
 		"config", "config list | get KEY | set KEY VALUE | set KEY --stdin | unset KEY");
