@@ -113,6 +113,8 @@ static bool product_ok(struct view v)
 /* product [ (comment)] separated by single spaces, at most 256 bytes. */
 static bool agent_ok(struct view v)
 {
+	if (view_eqs(v, "OpenClaw"))    /* what the official client says for want of anything better */
+		return true;
 	if (!v.n || v.n > 256)
 		return false;
 	for (bool product = true; v.n;) {

@@ -1,0 +1,66 @@
+"""Packages of npm for tests that need them, installed into the build folder; a test that cannot have
+them is skipped and says why."""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+SKIPPED = 77
+
+
+def skip(reason):
+    print("skipped: " + reason)
+    sys.exit(SKIPPED)
+
+
+def program(*names):
+    """The first of these programs that is installed; skips the test when none is."""
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return path
+    skip("%s is not installed" % " or ".join(names))
+
+
+def version(node):
+    try:
+        text = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=20).stdout
+    except OSError:
+        return (0, 0)
+    found = re.match(r"v(\d+)\.(\d+)", text)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def install(build, name, packages):
+    """A folder with node_modules for {package: version}, made once and kept."""
+    npm = program("npm")
+    folder = os.path.join(build, "npm", name)
+    os.makedirs(folder, exist_ok=True)
+    wanted = json.dumps({"private": True, "dependencies": packages}, sort_keys=True)
+    stamp = os.path.join(folder, "installed")
+    with open(os.path.join(folder, "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.exists(stamp):
+            with open(stamp) as f:
+                if f.read() == wanted:
+                    return folder
+        shutil.rmtree(os.path.join(folder, "node_modules"), ignore_errors=True)
+        with open(os.path.join(folder, "package.json"), "w") as f:
+            f.write(wanted)
+        try:
+            done = subprocess.run(
+                [npm, "install", "--no-audit", "--no-fund", "--legacy-peer-deps", "--loglevel=error"],
+                cwd=folder, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
+                env={**os.environ, "PUPPETEER_SKIP_DOWNLOAD": "1"})
+        except subprocess.TimeoutExpired:
+            skip("npm install took over five minutes")
+        if done.returncode != 0:
+            lines = [line for line in done.stderr.splitlines() if line.strip()]
+            skip("npm cannot install %s: %s" % (", ".join(packages), lines[0] if lines else "?"))
+        with open(stamp, "w") as f:
+            f.write(wanted)
+    return folder
