@@ -1,0 +1,294 @@
+// The phone page in headless Chromium: what a person sees and does.
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+const puppeteer = createRequire(process.env.PACKAGES + '/')('puppeteer-core');
+const sim = JSON.parse(process.env.SIM);
+
+async function control(name, body) {
+	const answer = await fetch(sim.control + '/control/' + name, body && { method: 'POST', body: JSON.stringify(body) });
+	const json = await answer.json();
+	assert.ok(answer.ok, name + ': ' + json.error);
+	return json;
+}
+
+// --- A bot at the other end -----------------------------------------------------------------------
+const bot = { token: null, user: null, cursor: '', context: null, n: 0 };
+async function ask(endpoint, body) {
+	const uin = Buffer.from(String(Math.floor(Math.random() * 4294967295))).toString('base64');
+	const answer = await fetch(sim.api + '/ilink/bot/' + endpoint, {
+		method: body ? 'POST' : 'GET',
+		headers: { 'iLink-App-Id': 'bot', 'iLink-App-ClientVersion': '132105',
+			...(body && { 'Content-Type': 'application/json', AuthorizationType: 'ilink_bot_token', 'X-WECHAT-UIN': uin }),
+			...(bot.token && { Authorization: 'Bearer ' + bot.token }) },
+		body: body && JSON.stringify({ ...body, ...(bot.token && { base_info: { channel_version: '2.4.9', bot_agent: 'Kairo/0.1.0' } }) }),
+	});
+	return answer.json();
+}
+async function fetchMessages() {
+	const got = await ask('getupdates', { get_updates_buf: bot.cursor });
+	bot.cursor = got.get_updates_buf || bot.cursor;
+	for (const m of got.msgs || []) bot.context = m.context_token;
+	return got.msgs || [];
+}
+const reply = text => ask('sendmessage', { msg: { from_user_id: '', to_user_id: bot.user, client_id: 'p-' + ++bot.n,
+	message_type: 2, message_state: 2, context_token: bot.context, item_list: [{ type: 1, text_item: { text } }] } });
+
+// --- The page -------------------------------------------------------------------------------------
+const browser = await puppeteer.launch({ executablePath: process.env.BROWSER, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+const strangers = [], complaints = [];
+async function open(language, options = {}) {
+	const page = await browser.newPage();
+	page.on('request', r => { if (!r.url().startsWith(sim.page) && !r.url().startsWith('data:')) strangers.push(r.url()); });
+	page.on('console', m => { if (m.type() === 'error' || m.type() === 'warn') complaints.push(m.text()); });
+	page.on('pageerror', e => complaints.push(String(e)));
+	await page.evaluateOnNewDocument(l => Object.defineProperty(navigator, 'language', { get: () => l }), language);
+	await page.setViewport({ width: options.width || 390, height: options.height || 844, deviceScaleFactor: 2 });
+	await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: options.dark ? 'dark' : 'light' },
+		{ name: 'prefers-reduced-motion', value: 'reduce' }]);
+	await page.goto(sim.page, { waitUntil: 'load' });
+	return page;
+}
+const picture = (page, name) => page.screenshot({ path: path.join(process.env.PICTURES, name + '.png') });
+const sees = (page, test, ...args) => page.waitForFunction(test, { timeout: 15000, polling: 50 }, ...args);
+const seesText = (page, text) => sees(page, t => document.body.innerText.includes(t), text);
+const bubbles = page => page.$$eval('.row:not(#typing-row) .bubble', list => list.map(b => b.innerText.trim()));
+const lastBubble = (page, n) => sees(page, k => document.querySelectorAll('.row.bot:not(#typing-row) .bubble').length >= k, n);
+async function replyAndSee(page, text) {
+	const before = await page.$$eval('.row.bot:not(#typing-row) .bubble', l => l.length);
+	await control('inject', { text: 'next' });
+	await fetchMessages();
+	await reply(text);
+	await lastBubble(page, before + 1);
+	return page.evaluateHandle(() => [...document.querySelectorAll('.row.bot:not(#typing-row) .bubble')].pop());
+}
+// A node as nested tags and texts, as in "p(a strong(b))".
+const shape = handle => handle.evaluate(function walk(e) {
+	const name = e.className === 'bubble' || e.className === 'md' ? '' : e.tagName.toLowerCase();
+	const inside = [...e.childNodes].map(c => c.nodeType === 3 ? c.data : (walk.self || (walk.self = walk))(c)).join('');
+	return name ? name + '(' + inside + ')' : inside;
+});
+
+let page;
+const steps = {
+	async 'asks for kairo login when there is no code'() {
+		page = await open('en-US');
+		await seesText(page, 'kairo login');
+	},
+	async 'shows the QR code, and logs in by Scan and Confirm'() {
+		const code = await ask('get_bot_qrcode?bot_type=3', { local_token_list: [] });
+		await sees(page, () => document.querySelector('#qr-img').naturalWidth > 0 && document.querySelector('#qr-img').offsetWidth > 150);
+		await picture(page, 'login');
+		assert.equal(await page.$eval('#login-act', b => b.innerText), 'Scan');
+		await page.click('#login-act');
+		await seesText(page, 'Confirm');
+		await page.click('#login-act');
+		const done = await ask('get_qrcode_status?qrcode=' + code.qrcode);
+		assert.equal(done.status, 'confirmed');
+		Object.assign(bot, { token: done.bot_token, user: done.ilink_user_id });
+		await ask('msg/notifystart', {});
+		await sees(page, () => document.querySelector('#login').hidden);
+	},
+	async 'sends what is written, by Enter and by the button'() {
+		await page.type('#text', 'hello');
+		await page.keyboard.press('Enter');
+		await page.type('#text', 'second');
+		await page.click('#send');
+		await sees(page, () => document.querySelectorAll('.row.me').length === 2);
+		assert.deepEqual(await bubbles(page), ['hello', 'second']);
+		assert.deepEqual((await fetchMessages()).map(m => m.item_list[0].text_item.text), ['hello', 'second']);
+		assert.equal(await page.$eval('#text', t => t.value), '');
+	},
+	async 'breaks the line by Shift+Enter and sends nothing while a word is composed'() {
+		await page.type('#text', 'a');
+		await page.keyboard.down('Shift');
+		await page.keyboard.press('Enter');
+		await page.keyboard.up('Shift');
+		await page.type('#text', 'b');
+		assert.equal(await page.$eval('#text', t => t.value), 'a\nb');
+		await page.$eval('#text', t => t.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true })));
+		assert.equal(await page.$eval('#text', t => t.value), 'a\nb');
+		await page.$eval('#text', t => { t.value = ' \n '; t.oninput(); });
+		assert.equal(await page.$eval('#send', b => b.disabled), true);
+		await page.$eval('#text', t => { t.value = ''; t.oninput(); });
+	},
+	async 'says so when nobody fetches a message'() {
+		await control('inject', { text: 'is anybody there' });
+		await seesText(page, 'is kairo running?');
+		await fetchMessages();
+		await sees(page, () => !document.body.innerText.includes('is kairo running?'));
+	},
+	async 'shows typing, and stops'() {
+		const { typing_ticket } = await ask('getconfig', { ilink_user_id: bot.user, context_token: bot.context });
+		await ask('sendtyping', { ilink_user_id: bot.user, typing_ticket, status: 1 });
+		await sees(page, () => document.querySelector('#typing-row') && document.querySelector('#title').innerText === 'Typing…');
+		await ask('sendtyping', { ilink_user_id: bot.user, typing_ticket, status: 2 });
+		await sees(page, () => !document.querySelector('#typing-row') && document.querySelector('#title').innerText === 'Kairo');
+	},
+	async 'renders the Markdown that the phone renders'() {
+		for (const [text, want] of [
+			['plain', 'p(plain)'],
+			['**b** *i* ~~s~~ `c`', 'p(strong(b) em(i) del(s) code(c))'],
+			['# one\n#### four\n##### five', 'h1(one)h4(four)p(##### five)'],
+			['- a\n- b\n  - c\n\ntext', 'ul(li(p(a))li(p(b)ul(li(p(c)))))p(text)'],
+			['3. a\n4. b', 'ol(li(p(a))li(p(b)))'],
+			['> q\n> r', 'blockquote(p(qbr()r))'],
+			['```c\nint a_b_c;\n<b>\n```\nafter', 'pre(code(int a_b_c;\n<b>))p(after)'],
+			['````\n```\n````', 'pre(code(```))'],
+			['| a | b |\n|---|---|\n| 1 | 2\\|3 |', 'div(table(tr(th(a)th(b))tr(td(1)td(2|3))))'],
+			['a | b in prose', 'p(a | b in prose)'],
+			['[t](https://a.example/x_(y))', 'p(a(t))'],
+			['https://a.example/b_c_d。', 'p(a(https://a.example/b_c_d)。)'],
+			['---', 'hr()'],
+			// its oddities
+			['a_b_c.txt', 'p(aem(b)c.txt)'],
+			['1 < 2 is lost\nkept', 'p(1 br()kept)'],
+			['&lt; \\*', 'p(&lt; \\*)'],
+			['** no ** and * no *', 'p(** no ** and * no *)'],
+			['一段**重点**文字', 'p(一段strong(重点)文字)'],
+			['unclosed `code and **bold', 'p(unclosed `code and **bold)'],
+		])
+			assert.equal(await shape(await replyAndSee(page, text)), want, text);
+		assert.equal(await page.$eval('.md ol', l => l.start), 3);
+		assert.equal(await page.$eval('.md a', a => a.rel), 'noopener noreferrer');
+	},
+	async 'makes nothing but text of hostile text'() {
+		await page.evaluate(() => { window.harmed = false; });
+		for (const text of ['x <img src=x onerror="window.harmed=true">', '`<script>window.harmed=true</script>`',
+			'[x](javascript:window.harmed=true)', '![x](https://evil.example/i.png)', '[x](data:text/html,y)',
+			'| <img src=x onerror=window.harmed=true> | b |\n|---|---|', '[<img src=x>](https://a.example)'])
+			await replyAndSee(page, text);
+		await control('inject', { text: '<b>mine</b> **plain**' });
+		await fetchMessages();
+		await seesText(page, '<b>mine</b> **plain**');
+		assert.equal(await page.evaluate(() => window.harmed), false);
+		assert.equal(await page.$$eval('#chat .bubble img, #chat .bubble script, #chat .bubble iframe', l => l.length), 0);
+		assert.equal(await page.$$eval('#chat a', l => l.filter(a => !a.href.startsWith('https://')).length), 0);
+	},
+	async 'survives what is built to be slow'() {
+		const half = 2000;   // parts of up to 4000 characters
+		for (const text of ['*a _b '.repeat(660), '['.repeat(half * 2), '`'.repeat(half - 1) + ' ' + '`'.repeat(half - 2), '**a'.repeat(1300),
+			'> '.repeat(half), '- '.repeat(half), '|'.repeat(half - 1) + '\n' + '|-'.repeat(1000), 'http://'.repeat(570), '_ _'.repeat(1300),
+			' '.repeat(3999) + 'x', '#'.repeat(4000), '1. '.repeat(1300)])
+			await replyAndSee(page, text);
+	},
+	async 'counts replies and says when they run out'() {
+		await control('inject', { text: 'more' });
+		await fetchMessages();
+		for (let i = 0; i < 8; i++) await reply('part ' + i);
+		await seesText(page, 'sent 8 of 10');
+		assert.match(await page.$eval('#quota-top', e => e.innerText), /^sent 8 of 10 · window 23:59$/);
+		assert.equal(await page.$eval('#quota-top', e => e.className), 'low');
+		for (let i = 8; i < 11; i++) await reply('part ' + i);
+		await seesText(page, 'A reply was refused by the server: prepare failed');
+		await control('clock', { advance_ms: 24 * 3600 * 1000 });
+		await seesText(page, 'window closed');
+	},
+	async 'keeps its place while one reads further up'() {
+		await page.$eval('#chat', c => { c.scrollTop = 0; });
+		await sees(page, () => document.querySelector('#chat').scrollTop === 0);
+		await page.evaluate(() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r))));
+		await control('inject', { text: 'from elsewhere' });
+		await fetchMessages();
+		await sees(page, () => !document.querySelector('#jump').hidden);
+		assert.equal(await page.$eval('#chat', c => c.scrollTop), 0);
+		await page.click('#jump');
+		await sees(page, () => { const c = document.querySelector('#chat'); return c.scrollHeight - c.scrollTop - c.clientHeight < 3; });
+	},
+	async 'offers shortcuts and files'() {
+		await page.click('#plus');
+		const names = await page.$$eval('#plus-panel button', l => l.map(b => b.innerText));
+		assert.ok(names.includes('/stop') && names.includes('hello') && names.includes('File'));
+		await page.evaluate(() => [...document.querySelectorAll('#plus-panel button')].find(b => b.innerText === '/stop').click());
+		const got = await sees(page, () => [...document.querySelectorAll('.row.me .bubble')].pop().innerText === '/stop').then(fetchMessages);
+		assert.equal(got.pop().item_list[0].text_item.text, '/stop');
+		const input = await page.$('#file');
+		await input.uploadFile(path.join(process.env.PICTURES, 'login.png'));
+		await seesText(page, '[图片]');
+		assert.equal((await fetchMessages()).pop().item_list[0].type, 2);
+	},
+	async 'fits every phone and gives each control a name'() {
+		for (const width of [320, 360, 390, 430, 700, 1200]) {
+			await page.setViewport({ width, height: 720 });
+			const over = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth || document.querySelector('#chat').scrollWidth > document.querySelector('#chat').clientWidth);
+			assert.equal(over, false, 'too wide at ' + width);
+		}
+		await page.setViewport({ width: 390, height: 844, deviceScaleFactor: 2 });
+		const names = await page.evaluate(() => [...document.querySelectorAll('button, textarea, [role=log]')].filter(e => e.offsetParent)
+			.filter(e => !(e.getAttribute('aria-label') || e.innerText.trim() || e.placeholder)).map(e => e.outerHTML.slice(0, 80)));
+		assert.deepEqual(names, []);
+		assert.equal(await page.$eval('#chat', c => c.getAttribute('aria-live')), 'polite');
+		assert.equal(await page.evaluate(() => document.documentElement.lang), 'en');
+	},
+	async 'speaks Chinese, and has a dark side'() {
+		const light = await page.evaluate(() => getComputedStyle(document.querySelector('#phone')).backgroundColor);
+		const other = await open('zh-CN', { dark: true });
+		await sees(other, () => document.querySelector('#quota-top').innerText.includes('本轮已发'));
+		assert.equal(await other.$eval('#send', b => b.innerText), '发送');
+		assert.equal(await other.evaluate(() => document.documentElement.lang), 'zh-CN');
+		assert.notEqual(await other.evaluate(() => getComputedStyle(document.querySelector('#phone')).backgroundColor), light);
+		await other.close();
+	},
+	async 'begins anew with a new bot'() {
+		await control('set', { void_delay_ms: 0 });
+		const bound = await control('bind', {});
+		Object.assign(bot, { token: bound.bot_token, cursor: '', context: null });
+		await ask('msg/notifystart', {});
+		await sees(page, () => document.querySelectorAll('.row').length === 0);
+	},
+	async 'a conversation, to look at'() {
+		for (const [who, text] of [
+			['me', '你好'],
+			['bot', '你好！我在你的电脑上，可以看文件、改文件、回答问题。\n\n- 只在 `~/kairo` 里动手\n- 要运行命令时先问你'],
+			['me', '帮我看看 notes 里有什么'],
+			['bot', '`notes/` 里有 3 个文件：\n\n| 文件 | 大小 |\n|---|---|\n| todo.md | 412 B |\n| 周报.md | 2.1 KB |\n| ideas.md | 980 B |\n\n最近改动的是 **周报.md**。'],
+			['me', '把“买牛奶”加到 todo 里'],
+			['bot', '已写入 `notes/todo.md`：\n\n```diff\n+ - [ ] 买牛奶\n```'],
+			['me', '跑一下 make test'],
+			['bot', '要运行这条命令吗？\n\n> make test\n\n**1** 允许一次\n**2** 拒绝'],
+			['me', '1'],
+		]) {
+			if (who === 'me') { await control('inject', { text }); await fetchMessages(); } else await reply(text);
+		}
+		const { typing_ticket } = await ask('getconfig', { ilink_user_id: bot.user, context_token: bot.context });
+		await ask('sendtyping', { ilink_user_id: bot.user, typing_ticket, status: 1 });
+		for (const dark of [false, true]) {
+			const p = await open('zh-CN', { dark });
+			await sees(p, () => document.querySelector('#typing-row'));
+			await picture(p, dark ? 'chat-dark' : 'chat');
+			await p.close();
+		}
+		const wide = await open('en-US', { width: 1100, height: 920 });
+		await sees(wide, () => document.querySelector('#side section') && document.querySelector('#typing-row'));
+		await picture(wide, 'desk');
+		await wide.close();
+	},
+	async 'shows violations, and what broke'() {
+		assert.equal(await page.$eval('#badge', b => b.hidden), true, JSON.stringify((await control('violations')).violations));
+		await ask('getupdates', { get_updates_buf: 7 });
+		await sees(page, () => !document.querySelector('#badge').hidden && document.querySelector('#badge').innerText === '1');
+		await page.click('#more');
+		await seesText(page, 'wrong_type');
+		await picture(page, 'details');
+		await page.keyboard.press('Escape');
+		assert.equal(await page.$eval('#sheet', s => s.hidden), true);
+	},
+	async 'has asked nobody else and complained of nothing'() {
+		assert.deepEqual(strangers, []);
+		assert.deepEqual(complaints, []);
+	},
+};
+
+let failed = 0;
+for (const [name, run] of Object.entries(steps)) {
+	try {
+		await run();
+		console.log('ok   ' + name);
+	} catch (error) {
+		failed++;
+		console.log('FAIL ' + name + '\n' + (error.stack || error));
+	}
+}
+await browser.close();
+process.exit(failed ? 1 : 0);
