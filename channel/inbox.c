@@ -69,7 +69,7 @@ int inbox_put(const struct room *r, const char *id, const char *user, enum origi
 	if (inbox_waiting(r, NULL, &n, e) < 0)
 		return -1;
 	if (n >= r->queue_limit)
-		return err_set(e, E_FULL, "the queue is full (%d messages wait)", n);
+		return 0;
 	if (sql_run(r->db, e,
 		    "INSERT INTO channel_inbox (id, user, origin, lang, state, at, text)"
 		    " VALUES (?, ?, ?, ?, 0, ?, ?)",
@@ -78,7 +78,7 @@ int inbox_put(const struct room *r, const char *id, const char *user, enum origi
 		return -1;
 	if (seq)
 		*seq = db_last_id(r->db);
-	return 0;
+	return 1;
 }
 
 #define COLUMNS "SELECT seq, id, user, origin, lang, state, text FROM channel_inbox"

@@ -58,7 +58,7 @@ struct inbox_item {
 void inbox_item_init(struct inbox_item *it);
 void inbox_item_release(struct inbox_item *it);
 
-/* At the tail. E_FULL: the queue holds queue_limit messages. seq may be NULL. */
+/* At the tail. 1: taken. 0: not taken, the queue holds queue_limit messages. seq may be NULL. */
 int inbox_put(const struct room *r, const char *id, const char *user, enum origin origin,
 	enum control_language lang, struct view text, int64_t *seq, struct err *e);
 /* The oldest that waits. 1, 0: none, -1. An unfit row is dropped and logged. */

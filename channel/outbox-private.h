@@ -52,6 +52,8 @@ struct outbox {
 		char token[CHAN_TOKEN_MAX + 1];
 		struct str text; /* empty: nothing to shout */
 	} shout;
+	void (*on_landed)(void *);   /* when halted */
+	void *landed_arg;
 	bool failing; /* the database failed at the last step */
 };
 

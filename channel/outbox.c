@@ -20,6 +20,11 @@ const struct part_rule part_rules[PART_KINDS] = {
 	[PART_STOP] = { .cap = PEER_SENDS_MAX, .urgent = true, .unspaced = true, .parks = true },
 };
 
+int outbox_cap(enum part_kind kind)
+{
+	return part_rules[kind].cap;
+}
+
 /* --- States ----------------------------------------------------------------------------------- */
 
 static void question_news(struct outbox *o, int64_t part, enum part_state to)
@@ -186,9 +191,11 @@ void outbox_run(struct outbox *o)
 	outbox_kick(o);
 }
 
-void outbox_halt(struct outbox *o)
+void outbox_halt(struct outbox *o, void (*cb)(void *), void *arg)
 {
 	o->running = false;
+	o->on_landed = cb;
+	o->landed_arg = arg;
 }
 
 bool outbox_flying(const struct outbox *o)
@@ -395,13 +402,15 @@ static bool is_stopped(const struct part *p, const char *user, uint64_t turn)
 
 void outbox_fence(struct outbox *o, const char *user, uint64_t turn)
 {
-	if (o->flight != FLIGHT_SENT)
+	bool mine = is_stopped(&o->part, user, turn);
+
+	if (o->flight != FLIGHT_SENT || (turn == 0 && !mine))
 		return;
 	/* Also a part of another turn or user makes way: it is tried again as after any broken
 	 * line. */
 	o->room->channel->ops->abort_send(o->room->channel);
 	o->flight = FLIGHT_LANDED;
-	o->stopped = is_stopped(&o->part, user, turn);
+	o->stopped = mine;
 	o->outcome = CHAN_UNKNOWN;
 	o->message_id[0] = '\0';
 	(void)copy_z(o->why, sizeof(o->why), VIEW("aborted by /stop"));

@@ -27,6 +27,8 @@
 
 struct outbox;
 
+int outbox_cap(enum part_kind kind); /* the last send of a window that a kind may use */
+
 /* A question's part met its fate: shown (accepted), or it never will be. From the loop. */
 typedef void outbox_question_cb(void *arg, int64_t part, bool shown);
 
@@ -36,7 +38,8 @@ int outbox_open(struct outbox **out, const struct room *r, struct err *e);
 void outbox_close(struct outbox **o);
 void outbox_on_question(struct outbox *o, outbox_question_cb *cb, void *arg);
 void outbox_run(struct outbox *o);
-void outbox_halt(struct outbox *o); /* start no further send */
+/* Starts no further send; cb when the one in flight has landed and is stored. */
+void outbox_halt(struct outbox *o, void (*cb)(void *), void *arg);
 bool outbox_flying(const struct outbox *o);
 void outbox_kick(struct outbox *o);
 void outbox_link(struct outbox *o, enum chan_link link);

@@ -488,6 +488,8 @@ void outbox_step(struct outbox *o)
 		failed(o, &e);
 		return;
 	}
+	if (!o->running && o->on_landed)
+		o->on_landed(o->landed_arg);
 	if (!o->running || o->held)
 		return;
 	if (o->shout.text.n) {

@@ -295,12 +295,12 @@ void questions_end(struct questions *q)
 	rearm(q);
 }
 
-int questions_waiting(const struct questions *q)
+int questions_waiting(const struct questions *q, const char *user)
 {
 	int n = 0;
 
 	for (size_t i = 0; i < QUESTIONS_MAX; i++)
-		n += is_open(&q->slot[i]);
+		n += is_open(&q->slot[i]) && (!user || strcmp(q->slot[i].user, user) == 0);
 	return n;
 }
 

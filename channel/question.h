@@ -30,7 +30,8 @@ void questions_close(struct questions **q);
 void questions_ask(
 	struct questions *q, const char *user, uint64_t turn, const struct engine_event *ev);
 void questions_end(struct questions *q); /* the turn is over: nothing is open any more */
-int questions_waiting(const struct questions *q);
+/* Open ones to user, or to anybody (NULL). */
+int questions_waiting(const struct questions *q, const char *user);
 
 enum question_verdict {
 	QUESTION_NONE,	 /* the text is not an answer */

@@ -1,0 +1,633 @@
+#include "channel/dispatcher.h"
+
+#include "base/testhook.h"
+#include "channel/peer.h"
+#include "channel/sql.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXCERPT_CHARS  20
+#define STORE_RETRY_MS 5000
+#define FILES_MAX      4096 /* bytes of lines about files a turn has made */
+
+enum fate {
+	FATE_RUNS,
+	FATE_STOPPED,	/* /stop: the user has been told */
+	FATE_ABANDONED, /* nobody waits for it any more */
+	FATE_SHUTDOWN
+};
+
+/* How a turn ended, until it is on disk. */
+struct ending {
+	enum inbox_state row;
+	enum engine_fail fail;
+	char detail[301];
+	struct view text; /* into the event, or into kept */
+	struct str kept;
+	bool acted, history_lost;
+};
+
+struct dispatcher {
+	const struct room *room;
+	struct outbox *outbox;
+	struct questions *questions;
+	struct turns *turns;
+	struct timer *kick, *progress, *store;
+	dispatcher_event_cb *on_event;
+	void *arg;
+
+	bool running;
+	bool typing;		/* shown to the user of item */
+	bool failing;		/* the database failed at the last try; logged once */
+	struct inbox_item item; /* of the running turn; seq 0: none */
+	uint64_t turn;
+	enum fate fate;
+	struct str files;
+	struct ending ending;
+	bool pending; /* it ended, but could not be stored yet */
+	uint64_t handled;
+
+	dispatcher_idle_cb *idle;
+	void *idle_arg;
+};
+
+static const char *lang_name(enum control_language lang)
+{
+	return lang == LANG_EN ? "en" : "zh";
+}
+
+static void failed(struct dispatcher *d, const struct err *e)
+{
+	if (!d->failing)
+		log_error(d->room->log, "dispatch", "cannot go on for now: %s", e->msg);
+	d->failing = true;
+	timer_arm(d->store, STORE_RETRY_MS);
+}
+
+static bool from_phone(const struct dispatcher *d)
+{
+	return d->item.origin == ORIGIN_PHONE;
+}
+
+static void typing(struct dispatcher *d, bool on)
+{
+	struct peer peer;
+
+	if (!from_phone(d) || on == d->typing)
+		return;
+	if (peer_load(d->room, d->item.user, &peer, NULL) != 1)
+		peer.token[0] = '\0';
+	d->room->channel->ops->typing(d->room->channel, d->item.user, peer.token, on);
+	d->typing = on;
+}
+
+static void hurry(struct dispatcher *d, bool on)
+{
+	d->room->channel->ops->hurry(d->room->channel, on);
+}
+
+/* --- The end of a turn ------------------------------------------------------------------------ */
+
+static int say_failure(struct dispatcher *d, enum engine_fail fail, struct err *e)
+{
+	enum control_language lang = peer_lang(d->room, d->item.user);
+	struct str s = STR_INIT(8192);
+	int rc;
+
+	words_fail(&s, lang, fail, d->ending.detail);
+	if (d->ending.acted) {
+		str_addc(&s, '\n');
+		words(&s, lang, W_ACTED);
+	}
+	if (fail != ENGINE_FAIL_INPUT) {
+		str_addc(&s, '\n');
+		words(&s, lang, W_RETRY_HINT);
+	}
+	rc = str_ok(&s) ? outbox_add(d->outbox, d->item.user, PART_FAILURE, d->turn, str_view(&s),
+				  NULL, e)
+			: err_set(e, E_NOMEM, "a failure's words");
+	str_release(&s);
+	return rc;
+}
+
+/* The answer with what must be said beside it; *empty when there is none. */
+static int say_answer(struct dispatcher *d, bool *empty, struct err *e)
+{
+	struct ending *end = &d->ending;
+	struct str s = STR_INIT(ENGINE_ANSWER_MAX + 16384);
+	int rc;
+
+	*empty = view_trim(end->text).n == 0 && d->files.n == 0;
+	if (*empty)
+		return 0;
+	str_add(&s, view_cut(end->text, ENGINE_ANSWER_MAX));
+	str_add(&s, str_view(&d->files));
+	if (end->history_lost) {
+		str_adds(&s, "\n\n");
+		words(&s, peer_lang(d->room, d->item.user), W_HISTORY_LOST);
+	}
+	rc = str_ok(&s) ? outbox_add_markdown(d->outbox, d->item.user, PART_ANSWER, d->turn,
+				  str_view(&s), empty, e)
+			: err_set(e, E_NOMEM, "an answer of %zu bytes", end->text.n);
+	str_release(&s);
+	return rc;
+}
+
+static int say_interrupted(struct dispatcher *d, struct err *e)
+{
+	struct str s = STR_INIT(1024);
+	int rc;
+
+	words_excerpt(&s, str_view(&d->item.text), EXCERPT_CHARS);
+	rc = outbox_notice(
+		d->outbox, d->item.user, PART_FAILURE, d->turn, W_INTERRUPTED, str_cstr(&s), e);
+	str_release(&s);
+	return rc;
+}
+
+static int say_end(struct dispatcher *d, struct err *e)
+{
+	struct ending *end = &d->ending;
+	bool empty;
+
+	if (!from_phone(d) || d->fate == FATE_STOPPED || d->fate == FATE_ABANDONED)
+		return 0;
+	if (end->row == INBOX_INTERRUPTED)
+		return say_interrupted(d, e);
+	if (say_answer(d, &empty, e) < 0)
+		return -1;
+	if (end->fail != ENGINE_OK)
+		return say_failure(d, end->fail, e);
+	if (!empty)
+		return 0;
+	end->row = INBOX_FAILED;
+	return say_failure(d, ENGINE_FAIL_EMPTY, e);
+}
+
+/* The one transaction in which a turn ends. */
+static int store_end(struct dispatcher *d, const struct engine_event *ev, struct err *e)
+{
+	int rc;
+
+	if (db_begin(d->room->db, e) < 0)
+		return -1;
+	rc = outbox_drop_progress(d->outbox, d->turn, e);
+	if (rc == 0 && ev && ev->save)
+		rc = ev->save(ev->save_arg, e);
+	if (rc == 0)
+		rc = say_end(d, e);
+	if (rc == 0)
+		rc = inbox_move(d->room, d->item.seq, d->ending.row, d->turn, e);
+	return sql_end(d->room->db, rc, e);
+}
+
+static void go_idle(struct dispatcher *d)
+{
+	d->handled++;
+	d->item.seq = 0;
+	d->turn = 0;
+	d->pending = false;
+	str_reset(&d->files);
+	str_release(&d->ending.kept);
+	outbox_kick(d->outbox);
+	dispatcher_kick(d);
+}
+
+/* The answer outlives the event when the disk does not take it now. */
+static void keep_end(struct dispatcher *d)
+{
+	struct ending *end = &d->ending;
+
+	end->kept = (struct str)STR_INIT(ENGINE_ANSWER_MAX);
+	if (str_add(&end->kept, view_cut(end->text, ENGINE_ANSWER_MAX)) < 0)
+		end->fail = ENGINE_FAIL_STORAGE;
+	end->text = str_view(&end->kept);
+	d->pending = true;
+}
+
+static void end_turn(struct dispatcher *d, const struct engine_event *ev)
+{
+	struct err e = ERR_INIT;
+	bool had_history = ev && ev->save;
+
+	timer_disarm(d->progress);
+	questions_end(d->questions);
+	typing(d, false);
+	hurry(d, false);
+	if (store_end(d, ev, &e) == 0) {
+		go_idle(d);
+		return;
+	}
+	log_error(d->room->log, "dispatch", "the end of turn %llu: %s", (unsigned long long)d->turn,
+		e.msg);
+	d->ending.history_lost = had_history;
+	err_clear(&e);
+	if (store_end(d, NULL, &e) == 0) {
+		go_idle(d);
+		return;
+	}
+	keep_end(d);
+	failed(d, &e);
+}
+
+static enum inbox_state row_of(const struct dispatcher *d, enum engine_fail fail)
+{
+	switch (d->fate) {
+	case FATE_STOPPED: return INBOX_STOPPED;
+	case FATE_ABANDONED: return INBOX_DROPPED;
+	case FATE_SHUTDOWN:
+		if (fail == ENGINE_FAIL_CANCELLED)
+			return INBOX_INTERRUPTED;
+		break;
+	case FATE_RUNS: break;
+	}
+	return fail == ENGINE_OK ? INBOX_DONE : INBOX_FAILED;
+}
+
+static void set_ending(struct dispatcher *d, enum engine_fail fail, struct view text,
+	const char *detail, bool acted)
+{
+	struct view why = view_of(detail);
+
+	d->ending = (struct ending){ .row = row_of(d, fail),
+		.fail = fail,
+		.text = text,
+		.acted = acted,
+		.kept = STR_INIT(ENGINE_ANSWER_MAX) };
+	(void)copy_z(d->ending.detail, sizeof(d->ending.detail),
+		view_cut(why, sizeof(d->ending.detail) - 1));
+}
+
+/* --- Events ----------------------------------------------------------------------------------- */
+
+static void on_done(struct dispatcher *d, const struct engine_event *ev)
+{
+	struct engine_event copy = *ev;
+	int64_t seq = d->item.seq;
+	bool tell = !from_phone(d) && d->fate != FATE_ABANDONED;
+
+	log_info(d->room->log, "dispatch", "turn %llu ended: %s%s%s", (unsigned long long)d->turn,
+		engine_fail_name(ev->fail), ev->detail && *ev->detail ? ": " : "",
+		ev->detail ? ev->detail : "");
+	set_ending(d, ev->fail, ev->text, ev->detail, ev->acted);
+	end_turn(d, ev);
+	copy.save = NULL;
+	if (tell && d->on_event)
+		d->on_event(d->arg, seq, &copy);
+}
+
+static void on_file(struct dispatcher *d, struct view path)
+{
+	struct str name = STR_INIT(4096);
+
+	words_excerpt(&name, path, 200);
+	if (d->files.n < FILES_MAX - 1024) {
+		str_adds(&d->files, "\n\n");
+		words(&d->files, peer_lang(d->room, d->item.user), W_FILE_KEPT, str_cstr(&name));
+	}
+	str_release(&name);
+}
+
+/* Background work of an agent has something to say: to the owner. */
+static void on_notice(struct dispatcher *d, struct view text)
+{
+	struct err e = ERR_INIT;
+	bool empty;
+	int rc = -1;
+
+	if (*d->room->owner && db_begin(d->room->db, &e) == 0) {
+		rc = outbox_add_markdown(d->outbox, d->room->owner, PART_TEXT, 0, text, &empty, &e);
+		rc = sql_end(d->room->db, rc, &e);
+	}
+	if (rc < 0)
+		log_warn(
+			d->room->log, "dispatch", "a notice of the engine was not kept: %s", e.msg);
+	outbox_kick(d->outbox);
+}
+
+static void dispatcher_on_event(void *arg, const struct engine_event *ev)
+{
+	struct dispatcher *d = arg;
+
+	if (ev->turn == 0) {
+		if (ev->type == ENGINE_NOTICE)
+			on_notice(d, ev->text);
+		return;
+	}
+	if (ev->type == ENGINE_DONE) {
+		on_done(d, ev);
+		return;
+	}
+	if (!from_phone(d)) {
+		if (d->on_event)
+			d->on_event(d->arg, d->item.seq, ev);
+		return;
+	}
+	if (ev->type == ENGINE_APPROVAL || ev->type == ENGINE_QUESTION)
+		questions_ask(d->questions, d->item.user, d->turn, ev);
+	else if (ev->type == ENGINE_FILE)
+		on_file(d, ev->text);
+}
+
+static void on_answer(void *arg, const char *id, int choice)
+{
+	struct dispatcher *d = arg;
+	struct err e = ERR_INIT;
+
+	if (dispatcher_answer(d, id, choice, &e) < 0)
+		log_warn(d->room->log, "dispatch", "an answer came to nothing: %s", e.msg);
+}
+
+static void on_progress(void *arg)
+{
+	struct dispatcher *d = arg;
+	struct err e = ERR_INIT;
+
+	if (!from_phone(d) || d->fate != FATE_RUNS || questions_waiting(d->questions, NULL) > 0)
+		return;
+	if (outbox_notice(
+		    d->outbox, d->item.user, PART_PROGRESS, d->turn, W_STILL_WORKING, NULL, &e) < 0)
+		log_warn(d->room->log, "dispatch", "progress was not told: %s", e.msg);
+	outbox_kick(d->outbox);
+}
+
+/* --- Taking the next -------------------------------------------------------------------------- */
+
+/* "Running", under a turn number never used before. */
+static int store_start(struct dispatcher *d, struct err *e)
+{
+	int64_t turn;
+	int rc;
+
+	if (db_begin(d->room->db, e) < 0)
+		return -1;
+	rc = sql_meta(d->room->db, "turn", &turn, e);
+	if (rc == 0)
+		rc = sql_set_meta(d->room->db, "turn", ++turn, e);
+	if (rc == 0)
+		rc = inbox_move(d->room, d->item.seq, INBOX_RUNNING, (uint64_t)turn, e);
+	if (rc == 0)
+		d->turn = (uint64_t)turn;
+	return sql_end(d->room->db, rc, e);
+}
+
+static void start(struct dispatcher *d)
+{
+	struct turn_input in = { .turn = d->turn,
+		.conversation = d->item.user,
+		.origin = d->item.origin,
+		.text = str_view(&d->item.text),
+		.language = lang_name(
+			d->room->language != LANG_AUTO ? d->room->language : d->item.lang) };
+	struct err e = ERR_INIT;
+
+	test_halt("turn.start");
+	log_info(d->room->log, "dispatch", "turn %llu starts with message %s",
+		(unsigned long long)d->turn, *d->item.id ? d->item.id : "of the terminal");
+	hurry(d, true);
+	typing(d, true);
+	timer_arm(d->progress, DISPATCHER_PROGRESS_MS);
+	if (turns_start(d->turns, &in, &e) < 0) {
+		struct engine_event ev = { .type = ENGINE_DONE,
+			.turn = d->turn,
+			.fail = ENGINE_FAIL_INTERNAL,
+			.detail = e.msg };
+
+		on_done(d, &ev);
+	}
+}
+
+/* The next message of somebody who is served. 1, 0, -1. */
+static int next_served(struct dispatcher *d, struct err *e)
+{
+	for (;;) {
+		int rc = inbox_head(d->room, &d->item, e);
+
+		if (rc != 1 || room_serves(d->room, d->item.user))
+			return rc;
+		log_warn(d->room->log, "dispatch",
+			"a message of a user no longer served is dropped");
+		if (inbox_move(d->room, d->item.seq, INBOX_DROPPED, 0, e) < 0)
+			return -1;
+	}
+}
+
+static void take(struct dispatcher *d)
+{
+	struct err e = ERR_INIT;
+	bool paused = false;
+	int rc = dispatcher_paused(d, &paused, &e);
+
+	if (rc == 0 && !paused)
+		rc = next_served(d, &e);
+	if (rc == 1)
+		rc = store_start(d, &e) < 0 ? -1 : 1;
+	if (rc != 1)
+		d->item.seq = 0;
+	if (rc < 0) {
+		failed(d, &e);
+		return;
+	}
+	d->failing = false;
+	if (rc != 1)
+		return;
+	d->fate = FATE_RUNS;
+	start(d);
+}
+
+static void on_kick(void *arg)
+{
+	struct dispatcher *d = arg;
+
+	if (d->item.seq || turns_running(d->turns))
+		return;
+	if (d->running)
+		take(d);
+	else if (d->idle) {
+		dispatcher_idle_cb *cb = d->idle;
+
+		d->idle = NULL;
+		cb(d->idle_arg);
+	}
+}
+
+/* After the database has failed. */
+static void on_store(void *arg)
+{
+	struct dispatcher *d = arg;
+	struct err e = ERR_INIT;
+
+	if (!d->pending) {
+		dispatcher_kick(d);
+	} else if (store_end(d, NULL, &e) == 0) {
+		d->failing = false;
+		go_idle(d);
+	} else {
+		failed(d, &e);
+	}
+}
+
+/* --- Healing ---------------------------------------------------------------------------------- */
+
+static int heal_one(struct dispatcher *d, struct err *e)
+{
+	bool phone = d->item.origin == ORIGIN_PHONE;
+
+	if (phone && say_interrupted(d, e) < 0)
+		return -1;
+	return inbox_move(d->room, d->item.seq, phone ? INBOX_INTERRUPTED : INBOX_DROPPED, 0, e);
+}
+
+static int heal(struct dispatcher *d, struct err *e)
+{
+	int n, rc;
+
+	if (db_begin(d->room->db, e) < 0)
+		return -1;
+	rc = inbox_clear_origin(d->room, ORIGIN_TERMINAL, &n, e);
+	while (rc == 0 && (rc = inbox_running(d->room, &d->item, e)) == 1)
+		rc = heal_one(d, e);
+	d->item.seq = 0;
+	return sql_end(d->room->db, rc, e);
+}
+
+/* --- Open and close --------------------------------------------------------------------------- */
+
+int dispatcher_open(struct dispatcher **out, const struct dispatcher_env *env, struct err *e)
+{
+	struct dispatcher *d = calloc(1, sizeof(*d));
+	struct loop *l = env->room->loop;
+
+	*out = NULL;
+	if (!d)
+		return err_set(e, E_NOMEM, "the dispatcher");
+	d->room = env->room;
+	d->outbox = env->outbox;
+	d->on_event = env->on_event;
+	d->arg = env->arg;
+	d->files = (struct str)STR_INIT(FILES_MAX);
+	d->ending.kept = (struct str)STR_INIT(ENGINE_ANSWER_MAX);
+	inbox_item_init(&d->item);
+	if (timer_new(&d->kick, l, on_kick, d, e) < 0 ||
+		timer_new(&d->progress, l, on_progress, d, e) < 0 ||
+		timer_new(&d->store, l, on_store, d, e) < 0 ||
+		questions_open(&d->questions, d->room, d->outbox, on_answer, d, e) < 0 ||
+		turns_open(&d->turns, l, env->engine, env->deadline_ms, dispatcher_on_event, d,
+			d->room->log, e) < 0 ||
+		heal(d, e) < 0) {
+		dispatcher_close(&d);
+		return -1;
+	}
+	*out = d;
+	return 0;
+}
+
+void dispatcher_close(struct dispatcher **dp)
+{
+	struct dispatcher *d = *dp;
+
+	*dp = NULL;
+	if (!d)
+		return;
+	if (d->item.seq && !d->pending)
+		typing(d, false);
+	turns_close(&d->turns);
+	if (d->questions)
+		questions_close(&d->questions);
+	timer_free(&d->kick);
+	timer_free(&d->progress);
+	timer_free(&d->store);
+	inbox_item_release(&d->item);
+	str_release(&d->files);
+	str_release(&d->ending.kept);
+	free(d);
+}
+
+void dispatcher_run(struct dispatcher *d)
+{
+	d->running = true;
+	dispatcher_kick(d);
+}
+
+void dispatcher_kick(struct dispatcher *d)
+{
+	timer_arm(d->kick, 0);
+}
+
+/* --- Handles ---------------------------------------------------------------------------------- */
+
+bool dispatcher_now(const struct dispatcher *d, struct dispatcher_now *out)
+{
+	*out = (struct dispatcher_now){ .turn = 0 };
+	if (!d->item.seq || d->pending)
+		return false;
+	out->turn = d->turn;
+	out->seq = d->item.seq;
+	out->age_ms = turns_age_ms(d->turns);
+	out->origin = d->item.origin;
+	out->fenced = d->fate != FATE_RUNS;
+	memcpy(out->user, d->item.user, sizeof(out->user));
+	return true;
+}
+
+uint64_t dispatcher_handled(const struct dispatcher *d)
+{
+	return d->handled;
+}
+
+static bool end_early(struct dispatcher *d, enum fate fate)
+{
+	if (!d->item.seq || d->pending || d->fate != FATE_RUNS)
+		return false;
+	d->fate = fate;
+	timer_disarm(d->progress);
+	questions_end(d->questions);
+	typing(d, false);
+	return turns_cancel(d->turns);
+}
+
+bool dispatcher_stop(struct dispatcher *d)
+{
+	return end_early(d, FATE_STOPPED);
+}
+
+void dispatcher_abandon(struct dispatcher *d)
+{
+	(void)end_early(d, FATE_ABANDONED);
+}
+
+void dispatcher_shutdown(struct dispatcher *d, dispatcher_idle_cb *cb, void *arg)
+{
+	d->running = false;
+	d->idle = cb;
+	d->idle_arg = arg;
+	(void)end_early(d, FATE_SHUTDOWN);
+	dispatcher_kick(d);
+}
+
+int dispatcher_paused(const struct dispatcher *d, bool *on, struct err *e)
+{
+	int64_t v;
+
+	if (sql_meta(d->room->db, "paused", &v, e) < 0)
+		return -1;
+	*on = v != 0;
+	return 0;
+}
+
+int dispatcher_pause(struct dispatcher *d, bool on, struct err *e)
+{
+	dispatcher_kick(d);
+	return sql_set_meta(d->room->db, "paused", on, e);
+}
+
+struct questions *dispatcher_questions(struct dispatcher *d)
+{
+	return d->questions;
+}
+
+int dispatcher_answer(struct dispatcher *d, const char *id, int choice, struct err *e)
+{
+	return turns_answer(d->turns, id, choice, e);
+}
