@@ -51,8 +51,8 @@ int control_apply(struct control *c, const struct control_settings *s, struct er
 void control_events(struct control *c, struct chan_events *out);   /* to hand to channel start */
 /* The channel is up: begin to take from the FIFO and to send. */
 void control_run(struct control *c);
-/* The daemon ends: cancel the turn, park what is unsent; done fires once, from the loop, at most
- * grace_ms later. */
+/* The daemon ends: the turn is cancelled (its sender is told at the next start), what is unsent stays
+ * stored. done fires once, from the loop, at most grace_ms later. */
 void control_shutdown(struct control *c, int64_t grace_ms, void (*done)(void *), void *arg);
 
 /* --- For the control socket, status and the terminal ------------------------------------------ */
@@ -80,6 +80,8 @@ int control_send(struct control *c, const char *to, struct view text, struct err
 typedef void control_ask_cb(void *arg, const struct engine_event *ev);
 int control_ask(struct control *c, struct view text, control_ask_cb *cb, void *arg, uint64_t *ticket,
 	struct err *e);
+/* An answer to an ENGINE_APPROVAL or ENGINE_QUESTION of it; choice -1: none can be had. */
+int control_ask_answer(struct control *c, uint64_t ticket, const char *id, int choice, struct err *e);
 void control_ask_cancel(struct control *c, uint64_t ticket);   /* no callback afterwards */
 
 #endif

@@ -17,7 +17,6 @@
 #define SLEPT_MS       10000   /* past it by this much, the machine slept */
 #define EDGE_FAST_MS   5000    /* a gateway's error before this is a failure, not an empty poll */
 #define LIFE_MS	       60000   /* short polls may stay silent this long before we ask */
-#define EARLY_MS       1000    /* a first poll that is held this long was accepted: make sure */
 #define QUICK_MS       250     /* an answer without news this fast did not wait for any */
 #define PROBE_MS       3600000 /* of an expired login */
 #define REREAD_MS      60000   /* of the account file while the login is expired */
@@ -42,7 +41,7 @@ struct poll {
 	const struct chan_events *ev;
 	enum poll_state state;
 	struct http_call *call, *check;
-	struct timer *timer, *early;
+	struct timer *timer;
 	int64_t started, timeout; /* of the poll on its way */
 	int64_t told;
 	int64_t alive; /* when the server last proved that it answers */
@@ -88,7 +87,6 @@ static void quiesce(struct poll *p)
 	http_cancel(&p->call);
 	http_cancel(&p->check);
 	timer_disarm(p->timer);
-	timer_disarm(p->early);
 	notify_cancel(p->notify);
 }
 
@@ -467,18 +465,6 @@ static void poll_begin(struct poll *p)
 	/* The transfer's own clock may have stood still while the machine slept; this one has not.
 	 */
 	timer_arm(p->timer, p->timeout + LATE_MS);
-	if (link_status(p->link)->link == CHAN_LINK_STARTING)
-		timer_arm(p->early, EARLY_MS);
-}
-
-/* Without news the first answer takes half a minute; whoever looks at the status meanwhile is told
- * what another call finds. */
-static void poll_on_early(void *arg)
-{
-	struct poll *p = arg;
-
-	if (p->state == POLL_WAITING && link_status(p->link)->link == CHAN_LINK_STARTING)
-		look_for_life(p);
 }
 
 static void poll_on_timer(void *arg)
@@ -554,9 +540,8 @@ int poll_new(struct poll **out, struct api *api, struct account *acc, struct lin
 	if (!p)
 		return err_set(e, E_NOMEM, "no memory for the poll");
 	*p = (struct poll){ .api = api, .acc = acc, .link = link, .notify = notify };
-	if (timer_new(&p->timer, api->loop, poll_on_timer, p, e) < 0 ||
-		timer_new(&p->early, api->loop, poll_on_early, p, e) < 0) {
-		poll_free(&p);
+	if (timer_new(&p->timer, api->loop, poll_on_timer, p, e) < 0) {
+		free(p);
 		return -1;
 	}
 	*out = p;
@@ -570,9 +555,7 @@ void poll_free(struct poll **pp)
 	*pp = NULL;
 	if (!p)
 		return;
-	http_cancel(&p->call);
-	http_cancel(&p->check);
+	quiesce(p);
 	timer_free(&p->timer);
-	timer_free(&p->early);
 	free(p);
 }

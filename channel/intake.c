@@ -1,0 +1,367 @@
+/* What comes in: each message is decided on, and made durable, in one transaction. */
+#include "channel/control-private.h"
+
+#include "base/testhook.h"
+#include "base/text.h"
+#include "channel/peer.h"
+#include "channel/sql.h"
+
+#include <string.h>
+
+#define NAME_CHARS  80 /* of an attachment */
+#define QUOTE_CHARS 1000
+#define PROMPT_MAX  (CHAN_TEXT_MAX + 65536)
+
+/* One message on its way through. */
+struct intake {
+	const struct chan_msg *msg;
+	bool slash; /* it was typed with a slash in front */
+	enum command_parse parse;
+	struct command_call call;
+	struct question_reading answer;
+	int64_t written_at;
+	bool obeyed; /* a /stop that was obeyed when it could not be stored */
+	enum disposition what;
+	struct str reply;    /* to a command or an answer */
+	enum part_kind kind; /* of the reply */
+};
+
+/* --- The prompt ------------------------------------------------------------------------------- */
+
+static bool ours(const struct chan_item *it)
+{
+	return !it->quoted && !it->transcript;
+}
+
+static bool has_items(const struct chan_msg *m)
+{
+	for (size_t i = 0; i < m->nitems; i++)
+		if (ours(&m->items[i]))
+			return true;
+	return false;
+}
+
+static void put_item(struct str *out, enum control_language lang, const struct chan_item *it)
+{
+	static const enum word kinds[] = { [CHAN_IMAGE] = W_KIND_IMAGE,
+		[CHAN_VOICE] = W_KIND_VOICE,
+		[CHAN_FILE] = W_KIND_FILE,
+		[CHAN_VIDEO] = W_KIND_VIDEO,
+		[CHAN_OTHER] = W_KIND_OTHER };
+	struct str kind = STR_INIT(64), name = STR_INIT(2048);
+
+	words(&kind, lang, kinds[it->kind]);
+	words_excerpt(&name, view_of(it->name), NAME_CHARS);
+	str_addc(out, '\n');
+	words(out, lang, W_ATTACHMENT, str_cstr(&kind), str_cstr(&name));
+	str_release(&kind);
+	str_release(&name);
+}
+
+/* New phones send no more than the id of what they quote (wire reference, 12, P9). */
+static int put_quote(const struct control *c, struct str *out, enum control_language lang,
+	const struct chan_msg *m, struct err *e)
+{
+	struct str found = STR_INIT(PART_TEXT_MAX), shown = STR_INIT(16384);
+	struct view quote = view_trim(m->quote);
+	int rc = 0;
+
+	if (quote.n == 0 && m->quote_id && *m->quote_id) {
+		rc = inbox_find_text(&c->room, m->quote_id, &found, e);
+		quote = view_trim(str_view(&found));
+	}
+	if (rc >= 0 && quote.n > 0) {
+		words_excerpt(&shown, quote, QUOTE_CHARS);
+		words(out, lang, W_QUOTED, str_cstr(&shown));
+		str_addc(out, '\n');
+	}
+	str_release(&found);
+	str_release(&shown);
+	return rc < 0 ? -1 : 0;
+}
+
+/* What the engine gets: the quote, the text, a line for each attachment. */
+static int compose(const struct control *c, const struct chan_msg *m, enum control_language lang,
+	struct str *out, struct err *e)
+{
+	enum control_language in = lang == LANG_EN ? LANG_EN : LANG_ZH;
+
+	if (put_quote(c, out, in, m, e) < 0)
+		return -1;
+	str_add(out, m->text);
+	for (size_t i = 0; i < m->nitems; i++)
+		if (ours(&m->items[i]))
+			put_item(out, in, &m->items[i]);
+	return str_ok(out) ? 0 : err_set(e, E_NOMEM, "a message of %zu bytes", m->text.n);
+}
+
+/* --- Deciding --------------------------------------------------------------------------------- */
+
+static int take_text(struct control *c, struct intake *in, struct err *e)
+{
+	const struct chan_msg *m = in->msg;
+	struct questions *q = dispatcher_questions(c->dispatcher);
+	enum control_language lang = peer_lang(&c->room, m->from);
+	struct str prompt = STR_INIT(PROMPT_MAX);
+	int rc = compose(c, m, lang, &prompt, e);
+
+	if (rc == 0)
+		rc = inbox_put(
+			&c->room, m->id, m->from, ORIGIN_PHONE, lang, str_view(&prompt), NULL, e);
+	str_release(&prompt);
+	if (rc < 0)
+		return -1;
+	in->what = rc == 1 ? DISP_QUEUED : DISP_NOT_TAKEN;
+	if (rc == 0)
+		return outbox_merge(
+			c->outbox, m->from, PART_REPLY, W_NOT_TAKEN, NUM(c->room.queue_limit), e);
+	/* From here on a bare number no longer means the question before. */
+	if (questions_waiting(q, m->from) == 0 && peer_set_asked(&c->room, m->from, 0, e) < 0)
+		return -1;
+	if (questions_hint(q, m->from))
+		return outbox_notice(c->outbox, m->from, PART_REPLY, 0, W_ASK_WAITS, NULL, e);
+	return 0;
+}
+
+static int take_command(struct control *c, struct intake *in, struct err *e)
+{
+	struct str word = STR_INIT(512);
+
+	in->what = DISP_CONTROL;
+	in->call.user = in->msg->from;
+	in->call.owner = room_is_owner(&c->room, in->msg->from);
+	in->call.lang = peer_lang(&c->room, in->msg->from);
+	in->call.reply = &in->reply;
+	if (in->obeyed)
+		return 0;
+	if (command_is_stop(&in->call))
+		in->kind = PART_STOP;
+	if (in->parse == COMMAND_OURS)
+		return command_run(c, &in->call, e);
+	words_excerpt(&word, view_of(in->call.word), 20);
+	words(&in->reply, in->call.lang, W_UNKNOWN_COMMAND, str_cstr(&word));
+	str_release(&word);
+	return 0;
+}
+
+static int refuse(
+	struct control *c, struct intake *in, enum disposition what, enum word w, struct err *e)
+{
+	in->what = what;
+	return outbox_merge(c->outbox, in->msg->from, PART_REPLY, w, NULL, e);
+}
+
+/* Effects on the database only. */
+static int decide(struct control *c, struct intake *in, struct err *e)
+{
+	const struct chan_msg *m = in->msg;
+	bool text = view_trim(m->text).n > 0;
+
+	if (m->state == CHAN_MSG_UNREADABLE)
+		return refuse(c, in, DISP_UNREADABLE, W_UNREADABLE, e);
+	if (m->state == CHAN_MSG_UNSUPPORTED || (!text && !has_items(m)))
+		return refuse(c, in, DISP_UNSUPPORTED, W_UNSUPPORTED, e);
+	if (!text)
+		return refuse(c, in, DISP_MEDIA, W_MEDIA_ONLY, e);
+	if (in->parse == COMMAND_OURS || in->parse == COMMAND_UNKNOWN)
+		return take_command(c, in, e);
+	if (m->typed && in->parse == COMMAND_NONE &&
+		questions_read(dispatcher_questions(c->dispatcher), m->from, m->text,
+			in->written_at, &in->answer, e) < 0)
+		return -1;
+	if (in->answer.verdict == QUESTION_NONE)
+		return take_text(c, in, e);
+	in->what = DISP_CONTROL;
+	return questions_say(
+		       dispatcher_questions(c->dispatcher), m->from, &in->answer, &in->reply) < 0
+		       ? err_set(e, E_NOMEM, "an answer's reply")
+		       : 0;
+}
+
+/* Parked parts go when their user writes: a few with any message, all with /more. */
+static int release(struct control *c, const struct intake *in, struct err *e)
+{
+	int n;
+
+	if (in->parse == COMMAND_OURS && !command_releases(&in->call))
+		return 0;
+	return outbox_release(c->outbox, in->msg->from, OUTBOX_AUTO, &n, e);
+}
+
+static enum control_language written_in(const struct intake *in)
+{
+	struct view word = view_of(in->call.word);
+
+	/* A command in Latin letters says nothing about its user. */
+	if (in->parse == COMMAND_NONE)
+		return words_detect(in->msg->text);
+	return words_detect(word) == LANG_ZH ? LANG_ZH : LANG_AUTO;
+}
+
+static int store_served(struct control *c, struct intake *in, struct err *e)
+{
+	const struct chan_msg *m = in->msg;
+
+	if (outbox_heard(c->outbox, m->from, m->token, written_in(in), e) < 0 ||
+		release(c, in, e) < 0 || decide(c, in, e) < 0)
+		return -1;
+	if (!str_ok(&in->reply))
+		return err_set(e, E_NOMEM, "a reply");
+	if (in->reply.n == 0)
+		return 0;
+	return outbox_add(c->outbox, m->from, in->kind, 0, str_view(&in->reply), NULL, e);
+}
+
+/* 1: new, stored. 0: it came before. */
+static int store(struct control *c, struct intake *in, bool served, struct err *e)
+{
+	const struct chan_msg *m = in->msg;
+	int rc;
+
+	if (db_begin(c->room.db, e) < 0)
+		return -1;
+	rc = inbox_seen(&c->room, m->id, e);
+	if (rc != 0)
+		return sql_end(c->room.db, rc < 0 ? -1 : 0, e);
+	in->what = m->group ? DISP_GROUP : DISP_STRANGER;
+	if (served)
+		rc = store_served(c, in, e);
+	if (rc == 0)
+		rc = inbox_see(&c->room, m->id, in->what, e);
+	if (rc >= 0)
+		test_halt("inbox.commit");
+	return sql_end(c->room.db, rc, e);
+}
+
+/* --- A disk that takes nothing ---------------------------------------------------------------- */
+
+static bool was_obeyed(const struct control *c, const char *id)
+{
+	for (unsigned int i = 0; i < CONTROL_STOPS && i < c->nstops; i++)
+		if (strcmp(c->stops[i], id) == 0)
+			return true;
+	return false;
+}
+
+/* The message comes again, since it is not stored: it must not stop the next turn as well. */
+static void remember_stop(struct control *c, const char *id)
+{
+	char *slot = c->stops[c->nstops++ % CONTROL_STOPS];
+
+	(void)copy_z(slot, CHAN_ID_MAX + 1, view_of(id));
+}
+
+static void shout(struct control *c, const struct chan_msg *m, enum word w)
+{
+	struct str s = STR_INIT(2048);
+
+	words(&s, peer_lang(&c->room, m->from), w);
+	if (str_ok(&s))
+		outbox_shout(c->outbox, m->from, m->token, str_view(&s));
+	str_release(&s);
+}
+
+static void not_stored(struct control *c, const struct intake *in, bool served)
+{
+	if (!served)
+		return;
+	if (command_is_stop(&in->call) && !in->obeyed) {
+		remember_stop(c, in->msg->id);
+		shout(c, in->msg, in->call.stop.ran ? W_STOPPED : W_STOP_NOTHING);
+	} else if (!c->intake_told && !in->obeyed) {
+		c->intake_told = true;
+		shout(c, in->msg, W_INTAKE_FAILED);
+	}
+}
+
+/* --- One message ------------------------------------------------------------------------------ */
+
+static void read_command(struct control *c, struct intake *in)
+{
+	const struct chan_msg *m = in->msg;
+	struct view text = view_trim(m->text);
+
+	if (m->state != CHAN_MSG_OK || !m->typed)
+		return;
+	in->parse = command_parse(c, m->text, &in->call);
+	if (in->parse == COMMAND_NONE && (view_eqs(text, "更多") || view_eqs(text, "more")) &&
+		outbox_has_parked(c->outbox, m->from)) {
+		in->parse = COMMAND_OURS;
+		command_more(&in->call);
+	}
+}
+
+/* /stop is obeyed before anything is stored, unless it was already. */
+static void obey_stop(struct control *c, struct intake *in)
+{
+	if (in->parse != COMMAND_OURS || !command_is_stop(&in->call))
+		return;
+	in->obeyed = was_obeyed(c, in->msg->id);
+	if (!in->obeyed && inbox_seen(&c->room, in->msg->id, NULL) != 1)
+		command_fence(c, in->msg->from, &in->call.stop);
+}
+
+static void log_intake(const struct control *c, const struct intake *in, int stored)
+{
+	static const char *const names[] = { "queued", "control", "not taken, the queue is full",
+		"from a stranger", "from a group", "unreadable", "unsupported",
+		"nothing but media" };
+	bool outside = in->what == DISP_STRANGER || in->what == DISP_GROUP;
+
+	if (stored == 0)
+		log_msg(c->room.log, LOG_INFO, "inbox", in->msg->id, "a duplicate, ignored");
+	else if (outside)
+		log_msg(c->room.log, LOG_INFO, "inbox", in->msg->id, "%s: %s", names[in->what],
+			in->msg->from);
+	else
+		log_msg(c->room.log, LOG_INFO, "inbox", in->msg->id, "%s", names[in->what]);
+}
+
+/* store false: an earlier message could not be stored, and their order must hold; only /stop is
+ * obeyed. */
+static int one_message(struct control *c, const struct chan_msg *m, bool may_store, struct err *e)
+{
+	struct intake in = { .msg = m,
+		.what = DISP_STRANGER,
+		.reply = STR_INIT(PART_TEXT_MAX),
+		.kind = PART_REPLY };
+	bool served = !m->group && room_serves(&c->room, m->from);
+	int rc = -1;
+
+	if (served) {
+		in.written_at =
+			questions_written_at(dispatcher_questions(c->dispatcher), m->sent_at);
+		read_command(c, &in);
+		obey_stop(c, &in);
+	}
+	if (may_store)
+		rc = store(c, &in, served, e);
+	if (rc < 0)
+		not_stored(c, &in, served);
+	else
+		log_intake(c, &in, rc);
+	if (rc > 0 && in.answer.verdict == QUESTION_ANSWER)
+		questions_take(dispatcher_questions(c->dispatcher), &in.answer);
+	str_release(&in.reply);
+	return rc < 0 ? -1 : 0;
+}
+
+int intake_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err *e)
+{
+	struct control *c = arg;
+	bool ok = true;
+
+	for (size_t i = 0; i < n; i++)
+		if (one_message(c, &msgs[i], ok, ok ? e : NULL) < 0)
+			ok = false;
+	if (ok) {
+		c->intake_error[0] = '\0';
+		c->intake_told = false;
+	} else {
+		(void)copy_z(c->intake_error, sizeof(c->intake_error), view_of(e->msg));
+		log_error(c->room.log, "inbox", "messages cannot be stored: %s", e->msg);
+	}
+	outbox_kick(c->outbox);
+	dispatcher_kick(c->dispatcher);
+	return ok ? 0 : -1;
+}
