@@ -228,19 +228,6 @@ static void greets_again_with_backoff_until_it_works(void **state)
 	assert_int_equal(rig_status(r).failures, 0);
 }
 
-static void is_up_before_the_first_poll_is_answered(void **state)
-{
-	struct rig *r = *state;
-
-	start_idle(r);
-	rig_turn(r, 500);
-	assert_int_equal(rig_status(r).link, CHAN_LINK_STARTING);
-	rig_turn(r, 501);
-	assert_int_equal(rig_status(r).link, CHAN_LINK_UP);
-	assert_int_equal(server_count(r->srv, "getconfig"), 1);
-	assert_int_equal(polls(r), 1);
-}
-
 /* --- Messages --------------------------------------------------------------------------------- */
 static void hands_on_a_batch_and_then_moves_the_cursor(void **state)
 {
@@ -867,7 +854,6 @@ int main(void)
 		TEST(refuses_settings_that_cannot_be_sent),
 		TEST(polls_after_two_seconds_when_the_greeting_hangs),
 		TEST(greets_again_with_backoff_until_it_works),
-		TEST(is_up_before_the_first_poll_is_answered),
 		TEST(hands_on_a_batch_and_then_moves_the_cursor),
 		TEST(keeps_the_cursor_when_none_or_an_empty_one_comes),
 		TEST(keeps_the_cursor_of_a_batch_that_was_not_stored),

@@ -15,9 +15,7 @@ static int set_up(void **state)
 
 	*state = r;
 	server_always(r->srv, "getconfig", 200, "{\"ret\":0,\"typing_ticket\":\"AARTExample=\"}");
-	server_push(r->srv, "getupdates", 200, "{}");
 	rig_start(r);
-	UNTIL(r, rig_status(r).link == CHAN_LINK_UP);
 	UNTIL(r, server_hanging(r->srv, "getupdates") == 1);
 	return 0;
 }

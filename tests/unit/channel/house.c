@@ -1,0 +1,103 @@
+#include "house.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+void house_start(struct house *h)
+{
+	struct control_env env = { .loop = h->w.loop,
+		.log = h->w.log,
+		.db = h->w.db,
+		.channel = &h->w.wire.channel,
+		.engine = &h->engine.engine,
+		.bot_id = BOT,
+		.owner = OWNER };
+	struct err e = ERR_INIT;
+
+	fake_engine_open(&h->engine, h->w.loop, h->w.db);
+	if (control_open(&h->control, &env, &h->settings, &e) < 0) {
+		fprintf(stderr, "%s\n", e.msg);
+		abort();
+	}
+	control_events(h->control, &h->events);
+	control_run(h->control);
+	settle(h->w.loop);
+}
+
+void house_open(struct house *h)
+{
+	static const char *const allowed[] = { GUEST, NULL };
+
+	memset(h, 0, sizeof(*h));
+	world_open(&h->w);
+	h->settings = (struct control_settings){ .language = LANG_EN,
+		.text_limit = CHUNK_LIMIT_DEFAULT,
+		.mode = FORMAT_NATIVE,
+		.queue_limit = 20,
+		.allowed_users = allowed };
+	h->next_id = 100;
+	house_start(h);
+}
+
+void house_close(struct house *h)
+{
+	control_close(&h->control);
+	fake_engine_close(&h->engine);
+	world_close(&h->w);
+}
+
+void house_crash(struct house *h)
+{
+	/* Nothing of a closing control may reach the disk. */
+	world_full(&h->w, true);
+	control_close(&h->control);
+	fake_engine_close(&h->engine);
+	world_reopen_db(&h->w);
+	house_start(h);
+}
+
+int house_hear_msg(struct house *h, const struct chan_msg *m)
+{
+	struct err e = ERR_INIT;
+	int rc = h->events.batch(h->events.arg, m, 1, &e);
+
+	settle(h->w.loop);
+	return rc;
+}
+
+int house_hear(struct house *h, const char *user, const char *text)
+{
+	char id[24], token[32];
+	struct chan_msg m = { .id = id,
+		.from = user,
+		.token = token,
+		.text = view_of(text),
+		.typed = true,
+		.quote_id = "" };
+
+	snprintf(id, sizeof(id), "%d", ++h->next_id);
+	snprintf(token, sizeof(token), "token-%d", h->next_id);
+	return house_hear_msg(h, &m);
+}
+
+void house_answer(struct house *h, const char *text)
+{
+	fake_done(&h->engine, ENGINE_OK, text, "");
+	settle(h->w.loop);
+}
+
+void house_wait(struct house *h, int64_t ms)
+{
+	settle(h->w.loop);
+	for (int64_t t = 0; t < ms; t += 1000)
+		pass(&h->w.clock, h->w.loop, 1000);
+}
+
+int house_rows(struct house *h, int state)
+{
+	char sql[80];
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM channel_inbox WHERE state = %d", state);
+	return (int)world_int(&h->w, sql);
+}
