@@ -12,11 +12,11 @@ static uint64_t hash(uint64_t h, struct view v)
 	return h;
 }
 
-static uint64_t hash_call(const char *name, const char *args)
+static uint64_t hash_call(const char *name, struct view args)
 {
 	uint64_t h = hash(FNV_START, view_of(name));
 
-	return hash(h * FNV_PRIME, view_of(args));
+	return hash(h * FNV_PRIME, args);
 }
 
 /* Where it is remembered, or PROGRESS_CALLS. */
@@ -30,14 +30,14 @@ static unsigned find(const struct progress *p, uint64_t call)
 	return PROGRESS_CALLS;
 }
 
-int progress_same(const struct progress *p, const char *name, const char *args)
+int progress_same(const struct progress *p, const char *name, struct view args)
 {
 	unsigned i = find(p, hash_call(name, args));
 
 	return i < PROGRESS_CALLS ? p->seen[i].same : 0;
 }
 
-int progress_note(struct progress *p, const char *name, const char *args, struct view result)
+int progress_note(struct progress *p, const char *name, struct view args, struct view result)
 {
 	uint64_t call = hash_call(name, args), what = hash(FNV_START, result);
 	unsigned i = find(p, call);

@@ -19,8 +19,8 @@ struct progress {
 };
 
 /* How often in a row this call has given the same result. */
-int progress_same(const struct progress *p, const char *name, const char *args);
+int progress_same(const struct progress *p, const char *name, struct view args);
 /* A result has come; returns how often in a row it is now the same. */
-int progress_note(struct progress *p, const char *name, const char *args, struct view result);
+int progress_note(struct progress *p, const char *name, struct view args, struct view result);
 
 #endif

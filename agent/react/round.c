@@ -1,0 +1,72 @@
+#include "agent/react/react-private.h"
+
+#include "base/text.h"
+
+/* Every open call gets its one result, so that the protocol stays whole. */
+static int answer_open_calls(struct react *r)
+{
+	size_t calls;
+
+	if (r->batch == 0)
+		return 0;
+	calls = r->talk.list[r->batch].ncalls;
+	for (size_t i = r->talk.n - r->batch - 1; i < calls; i++)
+		if (!talk_add_result(&r->talk, r->talk.list[r->batch].calls[i].id,
+			    VIEW("Cancelled before it was started. Nothing was done by this "
+				 "call.")))
+			return -1;
+	return 0;
+}
+
+struct view round_cut(struct view v, size_t max)
+{
+	return v.n > max ? view_cut(v, utf8_cut(v, max)) : v;
+}
+
+/* What the next turn shall know of how this one ended. */
+static const char *closing_words(const struct react *r)
+{
+	switch (r->fail) {
+	case ENGINE_FAIL_CANCELLED: return "[This was stopped here.]";
+	case ENGINE_FAIL_BUDGET:
+		return "[This was ended here: the budget of one task was used up.]";
+	default: return "[This was broken off here by an error.]";
+	}
+}
+
+/* The round gets an end that is valid, whatever happened. */
+static int make_whole(struct react *r)
+{
+	struct str text = STR_INIT(KEPT_TEXT_MAX + 200);
+	struct view answer = view_trim(str_view(&r->answer));
+	int rc = -1;
+
+	if (answer_open_calls(r) < 0)
+		goto out;
+	(void)str_add(&text, round_cut(answer, KEPT_TEXT_MAX));
+	if (r->fail != ENGINE_OK)
+		(void)str_addf(&text, "%s%s", text.n > 0 ? "\n\n" : "", closing_words(r));
+	if (talk_add(&r->talk, ROLE_ASSISTANT, str_view(&text)))
+		rc = 0;
+out:
+	str_release(&text);
+	return rc;
+}
+
+/* A message that nobody has answered or acted on is not kept: it can simply be sent again. */
+static bool worth_keeping(const struct react *r)
+{
+	return r->fail == ENGINE_OK || r->fail == ENGINE_FAIL_CANCELLED || r->talk.n > r->own + 1 ||
+	       view_trim(str_view(&r->answer)).n > 0;
+}
+
+bool round_close(struct react *r)
+{
+	if (r->talk.n <= r->own || !worth_keeping(r))
+		return false;
+	if (make_whole(r) == 0 && talk_round_valid(&r->talk, r->own, r->talk.n))
+		return true;
+	log_error(r->log, "react", "turn %llu cannot be kept in the history",
+		(unsigned long long)r->turn);
+	return false;
+}

@@ -1,0 +1,1448 @@
+/* The built-in engine against a scripted model server, with the real tools. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <ftw.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/react/react.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "lm.h"
+
+#define KEY "key-for-tests-0123456789"
+
+struct fix {
+	char dir[64], ws[96], db_path[96], url[64];
+	struct loop *loop;
+	struct log *log;
+	int log_fd;
+	off_t log_mark;
+	struct db *db;
+	struct http *http;
+	struct tools *tools;
+	struct lm *lm;
+	struct react_env env;
+	struct engine *engine;
+	uint64_t turn;
+
+	/* what came */
+	struct str text, thought, tools_seen, answer, detail;
+	int done;
+	enum engine_fail fail;
+	bool acted, saves;
+	uint64_t in, out;
+	int cancel_after_text; /* cancel from inside this many text events; 0: never */
+};
+
+static struct fix fix;
+
+static void on_event(void *arg, const struct engine_event *ev)
+{
+	struct err e = ERR_INIT;
+
+	(void)arg;
+	assert_int_equal(fix.turn, ev->turn);
+	assert_int_equal(0, fix.done);
+	switch (ev->type) {
+	case ENGINE_TEXT:
+		(void)str_add(&fix.text, ev->text);
+		if (fix.cancel_after_text > 0 && --fix.cancel_after_text == 0)
+			fix.engine->ops->cancel(fix.engine, fix.turn);
+		break;
+	case ENGINE_THOUGHT: (void)str_add(&fix.thought, ev->text); break;
+	case ENGINE_TOOL_STARTED:
+		(void)str_addf(&fix.tools_seen, "%s(%.*s)", ev->name, VIEW_FMT(ev->text));
+		break;
+	case ENGINE_TOOL_FINISHED:
+		(void)str_addf(&fix.tools_seen, "%s ", ev->ok ? "+" : "-");
+		break;
+	case ENGINE_USAGE:
+		assert_true(ev->tokens_in >= fix.in && ev->tokens_out >= fix.out);
+		fix.in = ev->tokens_in;
+		fix.out = ev->tokens_out;
+		break;
+	case ENGINE_DONE:
+		fix.done++;
+		fix.fail = ev->fail;
+		fix.acted = ev->acted;
+		fix.saves = ev->save;
+		(void)str_add(&fix.answer, ev->text);
+		(void)str_adds(&fix.detail, ev->detail);
+		assert_true(strlen(ev->detail) <= 300);
+		if (ev->save) {
+			assert_int_equal(0, db_begin(fix.db, &e));
+			if (ev->save(ev->save_arg, &e) < 0)
+				fail_msg("save: %s", e.msg);
+			assert_int_equal(0, db_commit(fix.db, &e));
+		}
+		break;
+	default: fail_msg("event %d", (int)ev->type);
+	}
+}
+
+static void open_engine(void)
+{
+	struct err e = ERR_INIT;
+
+	if (fix.engine)
+		fix.engine->ops->close(&fix.engine);
+	if (react_open(&fix.engine, &fix.env, &e) < 0)
+		fail_msg("%s", e.msg);
+	fix.engine->on_event = on_event;
+}
+
+static int setup(void **state)
+{
+	const struct http_rules rules = { .reach = HTTP_ANY, .plain_http = true };
+	const struct str empty = STR_INIT((size_t)32 << 20);
+	struct tools_env tools = { .helper = KAIRO_TOOL };
+	struct err e = ERR_INIT;
+
+	(void)state;
+	memset(&fix, 0, sizeof(fix));
+	fix.text = fix.thought = fix.tools_seen = fix.answer = fix.detail = empty;
+	(void)snprintf(fix.dir, sizeof(fix.dir), "/tmp/kairo-react-XXXXXX");
+	assert_non_null(mkdtemp(fix.dir));
+	(void)snprintf(fix.ws, sizeof(fix.ws), "%s/ws", fix.dir);
+	(void)snprintf(fix.db_path, sizeof(fix.db_path), "%s/state.db", fix.dir);
+	assert_int_equal(0, mkdir(fix.ws, 0755));
+	fix.log_fd = memfd_create("log", MFD_CLOEXEC);
+	assert_int_equal(0, log_open_fd(&fix.log, fix.log_fd, LOG_DEBUG, &e));
+	assert_int_equal(0, log_add_secret(fix.log, KEY, &e));
+	assert_int_equal(0, loop_open(&fix.loop, NULL, &e));
+	assert_int_equal(0, db_open(&fix.db, fix.db_path, &e));
+	assert_int_equal(0, http_open(&fix.http, fix.loop, &rules, fix.log, &e));
+	tools.loop = fix.loop;
+	tools.log = fix.log;
+	tools.workspace = fix.ws;
+	assert_int_equal(0, tools_open(&fix.tools, &tools, &e));
+	fix.lm = lm_new(fix.loop);
+	(void)snprintf(fix.url, sizeof(fix.url), "http://127.0.0.1:%d/v1/", lm_port(fix.lm));
+	fix.env.loop = fix.loop;
+	fix.env.log = fix.log;
+	fix.env.db = fix.db;
+	fix.env.http = fix.http;
+	fix.env.tools = fix.tools;
+	fix.env.base_url = fix.url;
+	fix.env.model = "test-model";
+	fix.env.api_key = KEY;
+	fix.env.workspace = fix.ws;
+	open_engine();
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	struct str log = STR_INIT((size_t)64 << 20);
+	char buf[65536];
+	ssize_t n;
+
+	(void)state;
+	if (fix.engine)
+		fix.engine->ops->close(&fix.engine);
+	tools_close(&fix.tools);
+	http_close(&fix.http);
+	lm_free(&fix.lm);
+	db_close(&fix.db);
+	loop_close(&fix.loop);
+	log_close(&fix.log);
+	(void)lseek(fix.log_fd, 0, SEEK_SET);
+	while ((n = read(fix.log_fd, buf, sizeof(buf))) > 0)
+		(void)str_add(&log, (struct view){ buf, (size_t)n });
+	assert_null(strstr(str_cstr(&log), KEY));
+	assert_null(strstr(str_cstr(&fix.detail), KEY));
+	str_release(&log);
+	(void)close(fix.log_fd);
+	str_release(&fix.text);
+	str_release(&fix.thought);
+	str_release(&fix.tools_seen);
+	str_release(&fix.answer);
+	str_release(&fix.detail);
+	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* --- Driving ---------------------------------------------------------------------------------- */
+
+static void begin_as(const char *conversation, struct view text)
+{
+	struct turn_input in = { .turn = ++fix.turn, .conversation = conversation };
+	struct err e = ERR_INIT;
+
+	in.origin = ORIGIN_PHONE;
+	in.text = text;
+	in.language = "en";
+	fix.done = 0;
+	fix.in = fix.out = 0;
+	fix.saves = fix.acted = false;
+	str_reset(&fix.text);
+	str_reset(&fix.thought);
+	str_reset(&fix.tools_seen);
+	str_reset(&fix.answer);
+	str_reset(&fix.detail);
+	if (fix.engine->ops->start(fix.engine, &in, &e) < 0)
+		fail_msg("start: %s", e.msg);
+	assert_int_equal(0, fix.done);
+}
+
+static void begin(const char *text)
+{
+	begin_as("me", view_of(text));
+}
+
+static void step(void)
+{
+	struct err e = ERR_INIT;
+
+	assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+}
+
+static void wait_done(void)
+{
+	struct err e = ERR_INIT;
+
+	while (fix.done == 0)
+		step();
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(0, loop_step(fix.loop, 0, &e));
+	assert_int_equal(1, fix.done);
+}
+
+static void run(const char *text)
+{
+	begin(text);
+	wait_done();
+}
+
+static bool log_has(const char *word)
+{
+	struct str log = STR_INIT((size_t)16 << 20);
+	char buf[65536];
+	off_t at = fix.log_mark;
+	const char *hit;
+	ssize_t n;
+
+	while ((n = pread(fix.log_fd, buf, sizeof(buf), at)) > 0) {
+		(void)str_add(&log, (struct view){ buf, (size_t)n });
+		at += n;
+	}
+	hit = strstr(str_cstr(&log), word);
+	if (hit)
+		fix.log_mark += hit - str_cstr(&log) + (off_t)strlen(word);
+	str_release(&log);
+	return hit;
+}
+
+/* Until the log says this (again). */
+static void wait_log(const char *word)
+{
+	while (!log_has(word)) {
+		assert_int_equal(0, fix.done);
+		step();
+	}
+}
+
+/* The wait of a retry passes: not a millisecond less. */
+static void pass_retry(int64_t ms)
+{
+	struct err e = ERR_INIT;
+	int before;
+
+	wait_log("asking -> waiting");
+	before = lm_requests(fix.lm);
+	loop_turn_clock(fix.loop, ms - 200); /* the time since the wait began is real */
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(0, loop_step(fix.loop, 0, &e));
+	assert_int_equal(before, lm_requests(fix.lm));
+	loop_turn_clock(fix.loop, 200);
+}
+
+static void ends(enum engine_fail fail, const char *answer)
+{
+	if (fail != fix.fail)
+		fail_msg("%s: %s", engine_fail_name(fix.fail), str_cstr(&fix.detail));
+	assert_string_equal(answer, str_cstr(&fix.answer));
+}
+
+static bool detail_has(const char *word)
+{
+	return strstr(str_cstr(&fix.detail), word);
+}
+
+static bool asked(int i, const char *word)
+{
+	return strstr(lm_body(fix.lm, i), word);
+}
+
+static void raw(struct view body, size_t piece, enum lm_end end)
+{
+	lm_reply(fix.lm, 0, NULL, body, piece, end);
+}
+
+static void make(const char *name, struct view content)
+{
+	char path[PATH_SIZE];
+	struct err e = ERR_INIT;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", fix.ws, name);
+	assert_int_equal(0, file_replace(path, 0644, content, &e));
+}
+
+#define DELTA(text) "data: {\"choices\":[{\"delta\":{\"content\":\"" text "\"}}]}\n\n"
+#define STOP	    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+#define DONE	    "data: [DONE]\n\n"
+
+/* Every message of request i keeps the protocol: pairs of calls and results, an end before a new
+ * user message. */
+static void protocol_is_kept(int i)
+{
+	struct json_limits lim = json_limits_wire;
+	const struct json *messages;
+	char open[128][130];
+	struct json *j;
+	struct err e = ERR_INIT;
+	int calls = 0, n = 0;
+	bool answered = true;
+
+	lim.bytes = (size_t)64 << 20;
+	if (json_read(&j, view_of(lm_body(fix.lm, i)), &lim, &e) < 0)
+		fail_msg("%s", e.msg);
+	assert_int_equal(1, json_get_array(j, "messages", JSON_REQUIRED, 10000, &messages, &e));
+	json_each (m, messages) {
+		struct view role;
+		const struct json *tool_calls = json_member(m, "tool_calls");
+
+		assert_int_equal(1, json_get_str(m, "role", JSON_REQUIRED, 1, 20, &role, &e));
+		if (n++ == 0) {
+			assert_true(view_eqs(role, "system"));
+		} else if (view_eqs(role, "tool")) {
+			struct view id;
+
+			assert_int_equal(
+				1, json_get_str(m, "tool_call_id", JSON_REQUIRED, 1, 128, &id, &e));
+			assert_true(calls > 0 && view_eqs(id, open[0]));
+			memmove(open[0], open[1], sizeof(open[0]) * (size_t)--calls);
+		} else {
+			assert_int_equal(0, calls);
+			if (view_eqs(role, "user")) {
+				assert_true(answered);
+				answered = false;
+				continue;
+			}
+			assert_true(view_eqs(role, "assistant"));
+			assert_false(answered);
+			if (!tool_calls)
+				answered = true;
+			json_each (c, tool_calls) {
+				struct view id, args;
+				struct json *a;
+
+				assert_int_equal(
+					1, json_get_str(c, "id", JSON_REQUIRED, 1, 128, &id, &e));
+				assert_int_equal(
+					1, json_get_str(json_member(c, "function"), "arguments",
+						   JSON_REQUIRED, 2, 1 << 20, &args, &e));
+				assert_int_equal(0, json_read(&a, args, &json_limits_wire, &e));
+				assert_int_equal(JSON_OBJECT, json_type(a));
+				json_free(&a);
+				for (int k = 0; k < calls; k++)
+					assert_false(view_eqs(id, open[k]));
+				assert_int_equal(0, copy_z(open[calls++], sizeof(open[0]), id));
+			}
+		}
+	}
+	assert_int_equal(0, calls);
+	assert_false(answered); /* it ends with what is asked */
+	json_free(&j);
+}
+
+/* --- Answers ---------------------------------------------------------------------------------- */
+
+static void answers(void **state)
+{
+	(void)state;
+	lm_text(fix.lm, "你好！");
+	run("hello");
+	ends(ENGINE_OK, "你好！");
+	assert_string_equal("你好！", str_cstr(&fix.text));
+	assert_true(fix.saves && !fix.acted);
+	assert_true(fix.in > 0 && fix.out > 0); /* estimated */
+	assert_non_null(strstr(lm_head(fix.lm, 0), "POST /v1/chat/completions HTTP/1.1"));
+	assert_non_null(strstr(lm_head(fix.lm, 0), "Authorization: Bearer " KEY "\r\n"));
+	assert_non_null(strstr(lm_head(fix.lm, 0), "Accept: text/event-stream"));
+	assert_true(asked(0, "\"model\":\"test-model\""));
+	assert_true(asked(0, "\"name\":\"write_file\""));
+	assert_true(asked(0, "{\"role\":\"user\",\"content\":\"hello\"}"));
+	assert_false(asked(0, KEY));
+	protocol_is_kept(0);
+}
+
+static void without_a_key_none_is_sent(void **state)
+{
+	(void)state;
+	fix.env.api_key = " \n";
+	fix.env.tools = NULL;
+	open_engine();
+	lm_text(fix.lm, "hi");
+	run("hello");
+	ends(ENGINE_OK, "hi");
+	assert_null(strcasestr(lm_head(fix.lm, 0), "authorization"));
+	assert_false(asked(0, "\"tools\""));
+}
+
+static void takes_streams_as_they_come(void **state)
+{
+	static const struct {
+		const char *bytes;
+		const char *text, *thought;
+	} cases[] = {
+		{ DELTA("a") DELTA("b") STOP DONE, "ab", "" },
+		{ DELTA("a") STOP, "a", "" },
+		{ DELTA("a") DONE, "a", "" },
+		{ ": ping\n\n" DELTA("a") ": ping\n" STOP DONE, "a", "" },
+		{ "data: {\"choices\":\n: ping\ndata: [{\"delta\":{\"content\":\"a\"}}]}\n\n" STOP,
+			"a", "" },
+		{ "\xef\xbb\xbf" DELTA("a") STOP, "a", "" },
+		{ "event: message\r\nid: 1\r\nretry: 5\r\ndata: {\"choices\":[{\"delta\":{\"content\":"
+		  "\"a\"},\"finish_reason\":\"stop\"}]}\r\n\r\n",
+			"a", "" },
+		{ "data:{\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}",
+			"a", "" },
+		{ DELTA("a") STOP "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,"
+				  "\"completion_tokens\":2}}\n\n" DONE,
+			"a", "" },
+		{ "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n" DELTA("a")
+				STOP,
+			"a", "hm" },
+		{ "{\"choices\":[{\"message\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}",
+			"whole", "" },
+		{ "\n \n{\"choices\":[{\"message\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}",
+			"whole", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		static const size_t pieces[] = { 0, 1, 7 };
+
+		for (size_t k = 0; k < 3; k++) {
+			raw(view_of(cases[i].bytes), pieces[k], LM_END);
+			run("hello");
+			if (fix.fail != ENGINE_OK ||
+				strcmp(cases[i].text, str_cstr(&fix.answer)) != 0)
+				fail_msg("%s in pieces of %zu: %s %s", cases[i].bytes, pieces[k],
+					engine_fail_name(fix.fail), str_cstr(&fix.detail));
+			assert_string_equal(cases[i].text, str_cstr(&fix.text));
+			assert_string_equal(cases[i].thought, str_cstr(&fix.thought));
+		}
+	}
+	(void)state;
+}
+
+static void a_stream_that_is_over_need_not_be_closed(void **state)
+{
+	(void)state;
+	raw(VIEW(DELTA("a") STOP DONE), 0, LM_STALL);
+	begin("hello");
+	while (strcmp("a", str_cstr(&fix.text)) != 0)
+		step();
+	for (int i = 0; i < 10 && !fix.done; i++) {
+		loop_turn_clock(fix.loop, 200);
+		step();
+	}
+	wait_done();
+	ends(ENGINE_OK, "a");
+}
+
+static void reported_usage_counts(void **state)
+{
+	static const char *const events[] = {
+		"{\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}",
+		"{\"choices\":[],\"usage\":{\"prompt_tokens\":1234,\"completion_tokens\":56}}", NULL
+	};
+
+	(void)state;
+	lm_events(fix.lm, events);
+	run("hello");
+	assert_int_equal(1234, fix.in);
+	assert_int_equal(56, fix.out);
+}
+
+static void what_is_no_answer_is_told(void **state)
+{
+	static const struct {
+		const char *bytes;
+		enum engine_fail fail;
+		const char *answer, *detail;
+	} cases[] = {
+		{ "", ENGINE_FAIL_EMPTY, "", "" },
+		{ DONE, ENGINE_FAIL_EMPTY, "", "" },
+		{ STOP DONE, ENGINE_FAIL_EMPTY, "", "" },
+		{ ": ping\n\n", ENGINE_FAIL_EMPTY, "", "" },
+		{ "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"},"
+		  "\"finish_reason\":\"stop\"}]}\n\n" DONE,
+			ENGINE_FAIL_EMPTY, "", "" },
+		{ "data: {nonsense\n\n", ENGINE_FAIL_GARBLED, "", "answer" },
+		{ DELTA("so far") "data: {\"a\":1,\"a\":2}\n\n" STOP, ENGINE_FAIL_GARBLED, "so far",
+			"" },
+		{ "data: \xff\n\n", ENGINE_FAIL_GARBLED, "", "" },
+		{ "<html><body>login</body></html>", ENGINE_FAIL_NO_MODEL, "", "model.base_url" },
+		{ DELTA("so far"), ENGINE_FAIL_STALLED, "so far", "broke off" },
+		{ DELTA("so far") "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\n",
+			ENGINE_FAIL_BUDGET, "so far", "output limit" },
+		{ DELTA("so far") "data: {\"choices\":[{\"delta\":{},"
+				  "\"finish_reason\":\"content_filter\"}]}\n\n",
+			ENGINE_FAIL_REFUSED, "so far", "content filter" },
+		{ DELTA("so far") "event: error\ndata: {\"message\":\"boom\"}\n\n",
+			ENGINE_FAIL_PROVIDER, "so far", "boom" },
+		{ DELTA("so far") "data: {\"error\":{\"message\":\"boom\",\"type\":\"server_error\"}}\n\n",
+			ENGINE_FAIL_PROVIDER, "so far", "boom" },
+		{ DELTA("so far") "data: {\"error\":\"boom\"}\n\n" DONE, ENGINE_FAIL_PROVIDER,
+			"so far", "boom" },
+		{ "data: {\"error\":\"boom\"}\n\n", ENGINE_FAIL_PROVIDER, "", "boom" },
+		{ "event: error\ndata: key " KEY " is wrong\n\n", ENGINE_FAIL_PROVIDER, "",
+			"[redacted]" },
+		{ "data: {\"error_type\":\"bad\",\"error_message\":\"boom\"}\n\n",
+			ENGINE_FAIL_PROVIDER, "", "boom" },
+		{ "{\"error\":{\"message\":\"boom\"}}", ENGINE_FAIL_PROVIDER, "", "boom" },
+		{ "{\"choices\":", ENGINE_FAIL_GARBLED, "", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		raw(view_of(cases[i].bytes), 0, LM_END);
+		run("hello");
+		if (fix.fail != cases[i].fail || !detail_has(cases[i].detail))
+			fail_msg("%s: %s %s", cases[i].bytes, engine_fail_name(fix.fail),
+				str_cstr(&fix.detail));
+		assert_string_equal(cases[i].answer, str_cstr(&fix.answer));
+		assert_int_equal(i + 1, lm_requests(fix.lm)); /* none of it was tried again */
+		assert_int_equal(cases[i].answer[0] != '\0', fix.saves);
+	}
+	(void)state;
+}
+
+static void statuses_become_failures(void **state)
+{
+	static const struct {
+		int status;
+		const char *body;
+		enum engine_fail fail;
+		const char *detail;
+	} cases[] = {
+		{ 400, "{\"error\":{\"message\":\"bad tools\"}}", ENGINE_FAIL_REFUSED,
+			"bad tools (400)" },
+		{ 401, "{\"error\":{\"message\":\"Incorrect API key provided: " KEY "\"}}",
+			ENGINE_FAIL_AUTH, "Incorrect API key provided" },
+		{ 402, "", ENGINE_FAIL_QUOTA, "402" },
+		{ 403, "forbidden\x1b[31m\nhere", ENGINE_FAIL_AUTH, "forbidden here" },
+		{ 404, "<html>no</html>", ENGINE_FAIL_NO_MODEL, "404" },
+		{ 302, "", ENGINE_FAIL_REFUSED, "model.base_url" },
+		{ 413, "", ENGINE_FAIL_TOO_LONG, "413" },
+		{ 429, "{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"pay\"}}",
+			ENGINE_FAIL_QUOTA, "pay" },
+		{ 400, "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too much\"}}",
+			ENGINE_FAIL_TOO_LONG, "too much" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		lm_reply(fix.lm, cases[i].status, "Location: http://127.0.0.1:1/\r\n",
+			view_of(cases[i].body), 0, LM_END);
+		run("hello");
+		if (fix.fail != cases[i].fail || !detail_has(cases[i].detail))
+			fail_msg("%d %s: %s %s", cases[i].status, cases[i].body,
+				engine_fail_name(fix.fail), str_cstr(&fix.detail));
+		assert_false(detail_has(KEY));
+		assert_int_equal(i + 1, lm_requests(fix.lm));
+		assert_false(fix.saves);
+	}
+	(void)state;
+}
+
+static void a_huge_error_is_read_in_part(void **state)
+{
+	struct str big = STR_INIT((size_t)2 << 20);
+
+	(void)state;
+	(void)str_adds(&big, "{\"error\":{\"message\":\"");
+	while (big.n < ((size_t)1 << 20))
+		(void)str_adds(&big, "错误");
+	lm_reply(fix.lm, 400, NULL, str_view(&big), 0, LM_END);
+	run("hello");
+	ends(ENGINE_FAIL_REFUSED, "");
+	assert_true(fix.detail.n > 0);
+	str_release(&big);
+}
+
+static void answers_over_the_limits_are_stopped(void **state)
+{
+	struct str big = STR_INIT((size_t)24 << 20);
+
+	(void)state;
+	(void)str_adds(&big, "data: {\"x\":\"");
+	while (big.n < ((size_t)2 << 20) + 100)
+		(void)str_adds(&big, "xxxxxxxxxx");
+	(void)str_adds(&big, "\"}\n\n" STOP);
+	raw(str_view(&big), 0, LM_END);
+	run("an event over 2 MiB");
+	ends(ENGINE_FAIL_GARBLED, "");
+	str_reset(&big);
+	while (big.n < ((size_t)20 << 20) + 100)
+		(void)str_adds(
+			&big, ": this is a comment, and a rather long one for what it says\n");
+	(void)str_adds(&big, DELTA("late") STOP);
+	raw(str_view(&big), 0, LM_END);
+	run("a response over 20 MiB");
+	ends(ENGINE_FAIL_GARBLED, "");
+	str_release(&big);
+}
+
+static void a_long_answer_comes_whole(void **state)
+{
+	struct str big = STR_INIT((size_t)8 << 20), text = STR_INIT((size_t)8 << 20);
+
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		(void)str_addf(&text, "第%d段，", i);
+		(void)str_addf(&big, DELTA("第%d段，"), i);
+	}
+	(void)str_adds(&big, STOP DONE);
+	raw(str_view(&big), 1000, LM_END);
+	run("hello");
+	ends(ENGINE_OK, str_cstr(&text));
+	str_release(&big);
+	str_release(&text);
+}
+
+/* --- Retries ---------------------------------------------------------------------------------- */
+
+static void passing_errors_are_tried_twice_again(void **state)
+{
+	static const struct {
+		int status;
+		const char *body;
+	} cases[] = {
+		{ 500, "oops" },
+		{ 503, "" },
+		{ 429, "{\"error\":{\"message\":\"slow\"}}" },
+		{ 408, "" },
+		{ 0, "data: {\"error\":{\"message\":\"busy\",\"type\":\"server_error\"}}\n\n" },
+		{ 0, "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\n\n"
+		     "data: {\"error\":{\"message\":\"busy\",\"code\":503}}\n\n" },
+		{ 0, "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n"
+		     "event: error\ndata: {\"type\":\"overloaded_error\"}\n\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		lm_reply(fix.lm, cases[i].status, NULL, view_of(cases[i].body), 0, LM_END);
+		lm_reply(fix.lm, cases[i].status, NULL, view_of(cases[i].body), 0, LM_END);
+		lm_text(fix.lm, "at last");
+		begin("hello");
+		pass_retry(1000);
+		pass_retry(2000);
+		wait_done();
+		ends(ENGINE_OK, "at last");
+		assert_string_equal("at last", str_cstr(&fix.text));
+		assert_int_equal(3 * (i + 1), lm_requests(fix.lm));
+	}
+	(void)state;
+}
+
+static void the_third_failure_is_the_last(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		lm_reply(fix.lm, 503, NULL, VIEW("{\"error\":\"still busy\"}"), 0, LM_END);
+	begin("hello");
+	pass_retry(1000);
+	pass_retry(2000);
+	wait_done();
+	ends(ENGINE_FAIL_PROVIDER, "");
+	assert_true(detail_has("still busy"));
+	assert_false(fix.saves);
+	for (int i = 0; i < 3; i++)
+		lm_reply(fix.lm, 429, NULL, VIEW_NONE, 0, LM_END);
+	begin("hello");
+	pass_retry(1000);
+	pass_retry(2000);
+	wait_done();
+	ends(ENGINE_FAIL_QUOTA, "");
+}
+
+static void a_broken_connection_is_tried_again(void **state)
+{
+	(void)state;
+	raw(VIEW(": ping\n\n"), 0, LM_BREAK);
+	raw(VIEW(": ping\n\n"), 0, LM_BREAK);
+	raw(VIEW(": ping\n\n"), 0, LM_BREAK);
+	begin("hello");
+	pass_retry(1000);
+	pass_retry(2000);
+	wait_done();
+	ends(ENGINE_FAIL_STALLED, "");
+}
+
+static void nothing_is_tried_again_once_something_was_shown(void **state)
+{
+	(void)state;
+	raw(VIEW(DELTA("visible")), 0, LM_BREAK);
+	run("hello");
+	ends(ENGINE_FAIL_STALLED, "visible");
+	assert_int_equal(1, lm_requests(fix.lm));
+	assert_true(fix.saves);
+	/* but a stream that had said it was complete is complete */
+	raw(VIEW(DELTA("all") STOP), 0, LM_BREAK);
+	run("hello");
+	ends(ENGINE_OK, "all");
+}
+
+static void retry_after_is_honoured_within_its_cap(void **state)
+{
+	(void)state;
+	lm_reply(fix.lm, 429, "Retry-After: 7\r\n", VIEW_NONE, 0, LM_END);
+	lm_reply(fix.lm, 503, "Retry-After: 0\r\n", VIEW_NONE, 0, LM_END);
+	lm_text(fix.lm, "hi");
+	begin("hello");
+	pass_retry(7000);
+	pass_retry(2000);
+	wait_done();
+	ends(ENGINE_OK, "hi");
+
+	lm_reply(fix.lm, 429, "Retry-After: 60\r\n", VIEW_NONE, 0, LM_END);
+	lm_reply(fix.lm, 429, "Retry-After: 30\r\n", VIEW_NONE, 0, LM_END);
+	lm_text(fix.lm, "hi");
+	begin("hello");
+	pass_retry(30000);
+	pass_retry(30000);
+	wait_done();
+	ends(ENGINE_OK, "hi");
+
+	/* longer than all our patience: no use */
+	lm_reply(fix.lm, 429, "Retry-After: 3600\r\n", VIEW_NONE, 0, LM_END);
+	run("hello");
+	ends(ENGINE_FAIL_QUOTA, "");
+	/* not a number: not honoured */
+	lm_reply(fix.lm, 429, "Retry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\n", VIEW_NONE, 0,
+		LM_END);
+	lm_text(fix.lm, "hi");
+	begin("hello");
+	pass_retry(1000);
+	wait_done();
+	ends(ENGINE_OK, "hi");
+}
+
+static void an_unreachable_model_is_told(void **state)
+{
+	(void)state;
+	lm_free(&fix.lm);
+	begin("hello");
+	for (int64_t ms = 1000; ms <= 2000; ms += 1000) {
+		wait_log("asking -> waiting");
+		loop_turn_clock(fix.loop, ms);
+	}
+	wait_done();
+	ends(ENGINE_FAIL_UNREACHABLE, "");
+	assert_true(detail_has("127.0.0.1"));
+}
+
+static void silence_ends_the_turn(void **state)
+{
+	(void)state;
+	raw(VIEW(DELTA("so far")), 0, LM_STALL);
+	begin("hello");
+	while (fix.text.n == 0)
+		step();
+	loop_turn_clock(fix.loop, 119000);
+	step();
+	assert_int_equal(0, fix.done);
+	loop_turn_clock(fix.loop, 1000);
+	wait_done();
+	ends(ENGINE_FAIL_STALLED, "so far");
+	assert_int_equal(1, lm_requests(fix.lm));
+}
+
+/* --- Tools ------------------------------------------------------------------------------------ */
+
+static void works_with_tools(void **state)
+{
+	(void)state;
+	make("notes.txt", VIEW("milk\n"));
+	lm_call(fix.lm, "c1", "read_file", "{\"path\":\"notes.txt\"}");
+	lm_call(fix.lm, "c2", "write_file", "{\"path\":\"list.md\",\"content\":\"- milk\\n\"}");
+	lm_text(fix.lm, "Done.");
+	run("make a list");
+	ends(ENGINE_OK, "Done.");
+	assert_true(fix.acted);
+	assert_string_equal(
+		"read_file(notes.txt)+ write_file(list.md)+ ", str_cstr(&fix.tools_seen));
+	assert_true(asked(
+		1, "\"tool_call_id\":\"c1\",\"content\":\"[notes.txt: lines 1-1 of 1]\\nmilk"));
+	assert_true(asked(2, "[created list.md: 7 bytes]"));
+	protocol_is_kept(1);
+	protocol_is_kept(2);
+	/* and it is remembered */
+	lm_text(fix.lm, "You are welcome.");
+	run("thanks");
+	assert_true(asked(3, "make a list") && asked(3, "milk") && asked(3, "\"Done.\""));
+	protocol_is_kept(3);
+}
+
+static void several_calls_keep_their_order(void **state)
+{
+	static const char *const events[] = {
+		"{\"choices\":[{\"delta\":{\"content\":\"Looking.\",\"tool_calls\":["
+		"{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"read_file\",\"arguments\":"
+		"\"{\\\"path\\\":\\\"a\\\"}\"}},"
+		"{\"index\":1,\"id\":\"x\",\"function\":{\"name\":\"shell\",\"arguments\":\"{}\"}},"
+		"{\"index\":2,\"function\":{\"name\":\"read_file\",\"arguments\":"
+		"\"{\\\"path\\\":\\\"b\\\"}\"}}]}}]}",
+		"{\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}", NULL
+	};
+
+	(void)state;
+	make("a", VIEW("first\n"));
+	lm_events(fix.lm, events);
+	lm_text(fix.lm, "ok");
+	run("go");
+	ends(ENGINE_OK, "ok");
+	assert_string_equal("Looking.ok", str_cstr(&fix.text));
+	assert_string_equal("read_file(a)+ read_file(b)- ", str_cstr(&fix.tools_seen));
+	assert_true(asked(1, "\"content\":\"Looking.\""));
+	assert_true(asked(1, "\"tool_call_id\":\"x\""));
+	assert_true(asked(1, "\"tool_call_id\":\"call_1_1_2\""));
+	assert_true(asked(1, "\"tool_call_id\":\"call_1_1_3\""));
+	assert_true(asked(1, "shell is not available here"));
+	assert_true(asked(1, "there is no b"));
+	protocol_is_kept(1);
+}
+
+static void bad_arguments_are_told_and_never_stored(void **state)
+{
+	static const char *const bad[] = { "{\"a\":", "", "[]", "\"x\"",
+		"\"{\\\"path\\\":\\\"a\\\"}\"", "{\"path\":\"a\"", "{\"path\":\"a\"}}" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int at = lm_requests(fix.lm);
+
+		lm_call(fix.lm, "c", "read_file", bad[i]);
+		lm_text(fix.lm, "sorry");
+		run("go");
+		ends(ENGINE_OK, "sorry");
+		assert_string_equal("", str_cstr(&fix.tools_seen));
+		assert_true(asked(at + 1, "were not one JSON object"));
+		protocol_is_kept(at + 1);
+		/* the next turn works */
+		lm_text(fix.lm, "hi");
+		run("hello");
+		ends(ENGINE_OK, "hi");
+		protocol_is_kept(at + 2);
+	}
+	(void)state;
+}
+
+static void two_mebibytes_of_arguments_are_told(void **state)
+{
+	struct str body = STR_INIT((size_t)4 << 20);
+
+	(void)state;
+	(void)str_adds(&body,
+		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"c\",\"function\":"
+		"{\"name\":\"write_file\",\"arguments\":\"{\\\"content\\\":\\\"\"}}]}}]}\n\n");
+	for (int i = 0; i < 40; i++) {
+		(void)str_adds(&body,
+			"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":"
+			"{\"arguments\":\"");
+		for (int k = 0; k < 50000; k++)
+			(void)str_addc(&body, 'x');
+		(void)str_adds(&body, "\"}}]}}]}\n\n");
+	}
+	(void)str_adds(
+		&body, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n");
+	raw(str_view(&body), 0, LM_END);
+	lm_text(fix.lm, "sorry");
+	run("go");
+	ends(ENGINE_OK, "sorry");
+	assert_true(asked(1, "over 1 MiB"));
+	protocol_is_kept(1);
+	str_release(&body);
+}
+
+static void more_than_a_hundred_calls_are_garbled(void **state)
+{
+	struct str body = STR_INIT((size_t)1 << 20);
+
+	(void)state;
+	for (int i = 0; i < 101; i++)
+		(void)str_addf(&body,
+			"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":%d,\"id\":\"c%d\","
+			"\"function\":{\"name\":\"list_dir\",\"arguments\":\"{}\"}}]}}]}\n\n",
+			i, i);
+	raw(str_view(&body), 0, LM_END);
+	run("go");
+	ends(ENGINE_FAIL_GARBLED, "");
+	assert_true(detail_has("100 tool calls"));
+	assert_string_equal("", str_cstr(&fix.tools_seen));
+	str_release(&body);
+}
+
+static void reasoning_goes_back_only_to_those_who_want_it(void **state)
+{
+	static const char *const events[] = {
+		"{\"choices\":[{\"delta\":{\"reasoning_content\":\"secret plan\",\"tool_calls\":["
+		"{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"list_dir\",\"arguments\":\"{}\"}}]},"
+		"\"finish_reason\":\"tool_calls\"}]}",
+		NULL
+	};
+
+	(void)state;
+	lm_events(fix.lm, events);
+	lm_text(fix.lm, "ok");
+	run("go");
+	ends(ENGINE_OK, "ok");
+	assert_string_equal("secret plan", str_cstr(&fix.thought));
+	assert_false(asked(1, "secret plan"));
+}
+
+static void long_results_are_cut_to_the_window(void **state)
+{
+	struct str big = STR_INIT((size_t)1 << 20);
+
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		(void)str_addf(&big, "line %d\n", i);
+	make("big", str_view(&big));
+	fix.env.context_tokens = 8000;
+	open_engine();
+	lm_call(fix.lm, "c", "read_file", "{\"path\":\"big\",\"limit\":3000}");
+	lm_text(fix.lm, "ok");
+	run("go");
+	ends(ENGINE_OK, "ok");
+	assert_true(asked(1, "bytes are left out here"));
+	assert_true(asked(1, "line 1\\n") && asked(1, "line 2998"));
+	assert_true(strlen(lm_body(fix.lm, 1)) < 30000);
+	str_release(&big);
+}
+
+/* --- Budgets ---------------------------------------------------------------------------------- */
+
+static void usage_event(char *out, size_t size, int tokens, bool call)
+{
+	(void)snprintf(out, size,
+		"{\"choices\":[{\"delta\":{%s},\"finish_reason\":\"%s\"}],\"usage\":{\"prompt_tokens\":%d,"
+		"\"completion_tokens\":0}}",
+		call ? "\"content\":\"Let me see.\",\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":"
+		       "\"write_file\",\"arguments\":\"{\\\"path\\\":\\\"x\\\",\\\"content\\\":\\\"\\\"}\"}}]"
+		     : "\"content\":\"an answer\"",
+		call ? "tool_calls" : "stop", tokens);
+}
+
+static void the_token_budget_stops_before_anything_is_done(void **state)
+{
+	const char *events[2] = { NULL, NULL };
+	char text[600], path[PATH_SIZE];
+
+	(void)state;
+	fix.env.token_budget = 1000;
+	open_engine();
+	usage_event(text, sizeof(text), 1000, true);
+	events[0] = text;
+	lm_events(fix.lm, events);
+	run("go");
+	ends(ENGINE_FAIL_BUDGET, "Let me see.");
+	assert_true(detail_has("token budget of 1000"));
+	assert_false(fix.acted);
+	assert_string_equal("", str_cstr(&fix.tools_seen));
+	(void)snprintf(path, sizeof(path), "%s/x", fix.ws);
+	assert_int_equal(-1, access(path, F_OK));
+	assert_true(fix.saves);
+	/* a final answer that reaches the limit is kept */
+	usage_event(text, sizeof(text), 1000, false);
+	lm_events(fix.lm, events);
+	run("go");
+	ends(ENGINE_OK, "an answer");
+	protocol_is_kept(1);
+	/* one token less, and the tool runs */
+	usage_event(text, sizeof(text), 999, true);
+	lm_events(fix.lm, events);
+	usage_event(text, sizeof(text), 5, false);
+	lm_events(fix.lm, events);
+	run("go");
+	ends(ENGINE_OK, "an answer");
+	assert_true(fix.acted);
+}
+
+static void negative_usage_cannot_stretch_the_budget(void **state)
+{
+	const char *events[2] = { NULL, NULL };
+	char text[600];
+
+	(void)state;
+	fix.env.token_budget = 1000;
+	open_engine();
+	usage_event(text, sizeof(text), 600, true);
+	events[0] = text;
+	lm_events(fix.lm, events);
+	usage_event(text, sizeof(text), -100000, true);
+	lm_events(fix.lm, events);
+	usage_event(text, sizeof(text), 600, true);
+	lm_events(fix.lm, events);
+	run("go");
+	ends(ENGINE_FAIL_BUDGET, "Let me see.");
+}
+
+static void the_number_of_steps_is_bounded(void **state)
+{
+	char args[64];
+
+	(void)state;
+	fix.env.max_iterations = 3;
+	open_engine();
+	for (int i = 0; i < 3; i++) {
+		(void)snprintf(args, sizeof(args), "{\"pattern\":\"%d\"}", i);
+		lm_call(fix.lm, "c", "glob", args);
+	}
+	run("go");
+	ends(ENGINE_FAIL_BUDGET, "");
+	assert_true(detail_has("3 steps"));
+	assert_string_equal("glob(0)+ glob(1)+ ", str_cstr(&fix.tools_seen));
+	lm_text(fix.lm, "hi");
+	run("hello");
+	protocol_is_kept(3);
+}
+
+static void standing_still_is_noticed(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		lm_call(fix.lm, "c", "list_dir", "{}");
+	run("go");
+	ends(ENGINE_FAIL_BUDGET, "");
+	assert_true(detail_has("no progress: list_dir"));
+	assert_string_equal("list_dir()+ list_dir()+ list_dir()+ ", str_cstr(&fix.tools_seen));
+	assert_false(asked(1, "given the same result"));
+	assert_true(asked(2, "given the same result 2 times"));
+	assert_true(asked(3, "given the same result 3 times"));
+	/* with results that change it is progress */
+	for (int i = 0; i < 4; i++) {
+		char args[100];
+
+		(void)snprintf(args, sizeof(args), "{\"path\":\"f%d\",\"content\":\"\"}", i);
+		lm_call(fix.lm, "w", "write_file", args);
+		lm_call(fix.lm, "c", "list_dir", "{}");
+	}
+	lm_text(fix.lm, "done");
+	run("go");
+	ends(ENGINE_OK, "done");
+}
+
+/* --- Cancelling ------------------------------------------------------------------------------- */
+
+static void cancel(void)
+{
+	fix.engine->ops->cancel(fix.engine, fix.turn);
+}
+
+static void cancels_before_the_first_byte(void **state)
+{
+	(void)state;
+	raw(VIEW(""), 0, LM_STALL);
+	begin("hello");
+	while (lm_requests(fix.lm) == 0)
+		step();
+	cancel();
+	cancel();
+	assert_int_equal(0, fix.done);
+	wait_done();
+	ends(ENGINE_FAIL_CANCELLED, "");
+	while (lm_open(fix.lm) > 0)
+		step();
+	/* what was asked is remembered, and the protocol is whole */
+	lm_text(fix.lm, "hi");
+	run("and now?");
+	assert_true(asked(1, "\"hello\"") && asked(1, "stopped here"));
+	protocol_is_kept(1);
+}
+
+static void cancels_in_the_middle_of_an_answer(void **state)
+{
+	(void)state;
+	raw(VIEW(DELTA("half an")), 0, LM_STALL);
+	begin("hello");
+	while (fix.text.n == 0)
+		step();
+	cancel();
+	wait_done();
+	ends(ENGINE_FAIL_CANCELLED, "half an");
+	while (lm_open(fix.lm) > 0)
+		step();
+	lm_text(fix.lm, "hi");
+	run("go on");
+	assert_true(asked(1, "half an"));
+	protocol_is_kept(1);
+}
+
+static void cancels_from_inside_an_event(void **state)
+{
+	(void)state;
+	raw(VIEW(DELTA("one") DELTA("two") DELTA("three") STOP DONE), 0, LM_END);
+	fix.cancel_after_text = 1;
+	begin("hello");
+	wait_done();
+	assert_string_equal("one", str_cstr(&fix.text));
+	/* it had just finished, or it was cancelled: the answer is there either way */
+	assert_true(fix.fail == ENGINE_FAIL_CANCELLED || fix.fail == ENGINE_OK);
+}
+
+static void cancels_while_a_retry_waits(void **state)
+{
+	(void)state;
+	lm_reply(fix.lm, 503, "Retry-After: 25\r\n", VIEW_NONE, 0, LM_END);
+	begin("hello");
+	wait_log("asking -> waiting");
+	cancel();
+	wait_done();
+	ends(ENGINE_FAIL_CANCELLED, "");
+	assert_int_equal(1, lm_requests(fix.lm));
+}
+
+static void cancels_a_running_tool(void **state)
+{
+	static const char *const events[] = {
+		"{\"choices\":[{\"delta\":{\"content\":\"Looking.\",\"tool_calls\":["
+		"{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"list_dir\",\"arguments\":\"{}\"}},"
+		"{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"grep\",\"arguments\":"
+		"\"{\\\"pattern\\\":\\\"^(a|aa)+$\\\"}\"}},"
+		"{\"index\":2,\"id\":\"c\",\"function\":{\"name\":\"write_file\",\"arguments\":"
+		"\"{\\\"path\\\":\\\"late\\\",\\\"content\\\":\\\"\\\"}\"}}]},"
+		"\"finish_reason\":\"tool_calls\"}]}",
+		NULL
+	};
+	struct str slow = STR_INIT((size_t)5 << 20);
+	char path[PATH_SIZE];
+
+	(void)state;
+	while (slow.n < ((size_t)4 << 20))
+		(void)str_adds(&slow, "aaaaaaaaaaaaaaaaaaaaaa!\n");
+	make("slow", str_view(&slow));
+	str_release(&slow);
+	lm_events(fix.lm, events);
+	begin("go");
+	while (!strstr(str_cstr(&fix.tools_seen), "grep("))
+		step();
+	cancel();
+	wait_done();
+	ends(ENGINE_FAIL_CANCELLED, "");
+	assert_false(fix.acted);
+	(void)snprintf(path, sizeof(path), "%s/late", fix.ws);
+	assert_int_equal(-1, access(path, F_OK));
+	lm_text(fix.lm, "hi");
+	run("what happened?");
+	protocol_is_kept(1);
+	assert_true(asked(1, "grep was cancelled. It changes nothing."));
+	assert_true(asked(1, "Cancelled before it was started. Nothing was done by this call."));
+	assert_true(asked(1, "slow  4194"));
+}
+
+static void closing_ends_a_turn_without_a_word(void **state)
+{
+	struct err e = ERR_INIT;
+
+	(void)state;
+	raw(VIEW(DELTA("half")), 0, LM_STALL);
+	begin("hello");
+	while (fix.text.n == 0)
+		step();
+	fix.engine->ops->close(&fix.engine);
+	assert_null(fix.engine);
+	while (lm_open(fix.lm) > 0)
+		step();
+	assert_int_equal(0, loop_step(fix.loop, 0, &e));
+	assert_int_equal(0, fix.done);
+	open_engine();
+	make("slow", VIEW("x"));
+	lm_call(fix.lm, "c", "read_file", "{\"path\":\"slow\"}");
+	begin("hello");
+	while (fix.tools_seen.n == 0)
+		step();
+	fix.engine->ops->close(&fix.engine);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(0, loop_step(fix.loop, 20, &e));
+	assert_int_equal(0, fix.done);
+}
+
+static void one_turn_at_a_time(void **state)
+{
+	struct turn_input in = { .turn = 99, .conversation = "me", .language = "en" };
+	struct err e = ERR_INIT;
+
+	(void)state;
+	raw(VIEW(""), 0, LM_STALL);
+	begin("hello");
+	in.text = VIEW("x");
+	assert_int_equal(-1, fix.engine->ops->start(fix.engine, &in, &e));
+	assert_int_equal(E_BUSY, e.code);
+	fix.engine->ops->cancel(fix.engine, 98); /* another turn: nothing */
+	while (lm_requests(fix.lm) == 0)
+		step();
+	assert_int_equal(0, fix.done);
+	cancel();
+	wait_done();
+}
+
+/* --- History ---------------------------------------------------------------------------------- */
+
+static void remembers_across_a_restart(void **state)
+{
+	struct err e = ERR_INIT;
+
+	(void)state;
+	lm_text(fix.lm, "Nice to meet you, Wei.");
+	run("I am Wei");
+	fix.engine->ops->close(&fix.engine);
+	db_close(&fix.db);
+	assert_int_equal(0, db_open(&fix.db, fix.db_path, &e));
+	fix.env.db = fix.db;
+	open_engine();
+	lm_text(fix.lm, "Wei.");
+	run("who am I?");
+	assert_true(asked(1, "I am Wei") && asked(1, "Nice to meet you, Wei."));
+	protocol_is_kept(1);
+	/* somebody else knows nothing of it */
+	lm_text(fix.lm, "Who?");
+	begin_as("you", VIEW("who am I?"));
+	wait_done();
+	assert_false(asked(2, "Wei"));
+}
+
+static void new_begins_afresh(void **state)
+{
+	struct str reply = STR_INIT(1000);
+	struct err e = ERR_INIT;
+
+	(void)state;
+	lm_text(fix.lm, "ok");
+	run("the word is apple");
+	assert_int_equal(0, fix.engine->ops->command(
+				    fix.engine, ENGINE_CMD_NEW, "me", VIEW_NONE, "zh", &reply, &e));
+	assert_string_equal("好，新的对话开始了。", str_cstr(&reply));
+	str_reset(&reply);
+	assert_int_equal(0, fix.engine->ops->command(
+				    fix.engine, ENGINE_CMD_NEW, "me", VIEW_NONE, "en", &reply, &e));
+	assert_string_equal("A new conversation begins.", str_cstr(&reply));
+	lm_text(fix.lm, "which word?");
+	run("the word?");
+	assert_false(asked(1, "apple"));
+	assert_int_equal(-1, fix.engine->ops->command(fix.engine, ENGINE_CMD_COMPACT, "me",
+				     VIEW_NONE, "en", &reply, &e));
+	assert_int_equal(E_UNSUPPORTED, e.code);
+	str_release(&reply);
+}
+
+static void new_while_a_turn_runs_keeps_them_apart(void **state)
+{
+	struct str reply = STR_INIT(1000);
+	struct err e = ERR_INIT;
+
+	(void)state;
+	raw(VIEW(DELTA("late answer")), 0, LM_STALL);
+	begin("old question");
+	while (fix.text.n == 0)
+		step();
+	assert_int_equal(0, fix.engine->ops->command(
+				    fix.engine, ENGINE_CMD_NEW, "me", VIEW_NONE, "en", &reply, &e));
+	cancel();
+	wait_done();
+	lm_text(fix.lm, "hi");
+	run("new question");
+	assert_true(asked(1, "old question")); /* the running one was the conversation's first */
+	str_release(&reply);
+}
+
+static void history_fits_the_window(void **state)
+{
+	struct str big = STR_INIT((size_t)1 << 20);
+
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		(void)str_adds(&big, "x ");
+	fix.env.context_tokens = 6000;
+	open_engine();
+	lm_text(fix.lm, str_cstr(&big));
+	run("first");
+	lm_text(fix.lm, str_cstr(&big));
+	run("second");
+	lm_text(fix.lm, str_cstr(&big));
+	run("third");
+	lm_text(fix.lm, "ok");
+	run("fourth");
+	assert_false(asked(3, "\"first\""));
+	assert_true(asked(3, "\"third\""));
+	protocol_is_kept(3);
+	/* and a message alone that does not fit is told */
+	for (int i = 0; i < 20000; i++)
+		(void)str_adds(&big, "y ");
+	begin_as("me", str_view(&big));
+	wait_done();
+	ends(ENGINE_FAIL_TOO_LONG, "");
+	assert_int_equal(4, lm_requests(fix.lm));
+	str_release(&big);
+}
+
+static void a_provider_that_counts_more_gets_less_history_once(void **state)
+{
+	(void)state;
+	lm_text(fix.lm, "1");
+	run("first");
+	lm_text(fix.lm, "2");
+	run("second");
+	lm_reply(fix.lm, 400, NULL, VIEW("{\"error\":{\"code\":\"context_length_exceeded\"}}"), 0,
+		LM_END);
+	lm_text(fix.lm, "3");
+	run("third");
+	ends(ENGINE_OK, "3");
+	assert_true(asked(2, "\"first\""));
+	assert_false(asked(3, "\"first\""));
+	assert_true(asked(3, "\"second\""));
+	protocol_is_kept(3);
+	for (int i = 0; i < 2; i++)
+		lm_reply(fix.lm, 400, NULL,
+			VIEW("{\"error\":{\"code\":\"context_length_exceeded\"}}"), 0, LM_END);
+	run("fourth");
+	ends(ENGINE_FAIL_TOO_LONG, "");
+	assert_int_equal(6, lm_requests(fix.lm));
+}
+
+static void a_database_that_fails_is_told(void **state)
+{
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(0, db_exec(fix.db, "DROP TABLE react_message", &e));
+	run("hello");
+	ends(ENGINE_FAIL_STORAGE, "");
+	assert_int_equal(0, lm_requests(fix.lm));
+}
+
+/* --- Set-up ----------------------------------------------------------------------------------- */
+
+static void what_is_not_set_up_is_named(void **state)
+{
+	struct str out = STR_INIT(1000);
+
+	(void)state;
+	fix.env.base_url = NULL;
+	open_engine();
+	run("hello");
+	ends(ENGINE_FAIL_NOT_SET_UP, "");
+	assert_true(detail_has("model.base_url"));
+	fix.engine->ops->describe(fix.engine, &out);
+	assert_string_equal("react, no model set up", str_cstr(&out));
+	fix.env.base_url = fix.url;
+	fix.env.model = "";
+	open_engine();
+	run("hello");
+	ends(ENGINE_FAIL_NOT_SET_UP, "");
+	assert_true(detail_has("model.name"));
+	fix.env.model = "kimi-k2";
+	fix.env.base_url = "https://api.moonshot.cn/v1";
+	open_engine();
+	str_reset(&out);
+	fix.engine->ops->describe(fix.engine, &out);
+	assert_string_equal("react, moonshot kimi-k2 at api.moonshot.cn", str_cstr(&out));
+	assert_null(strstr(str_cstr(&out), KEY));
+	str_release(&out);
+}
+
+static void a_bad_address_is_refused_at_once(void **state)
+{
+	struct engine *g;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	fix.env.base_url = "ftp://example.com";
+	assert_int_equal(-1, react_open(&g, &fix.env, &e));
+	assert_non_null(strstr(e.msg, "model.base_url"));
+	assert_null(g);
+}
+
+static void input_that_is_no_text_is_told(void **state)
+{
+	(void)state;
+	begin_as("me", VIEW("\xff"));
+	wait_done();
+	ends(ENGINE_FAIL_INPUT, "");
+	begin_as("me", VIEW_NONE);
+	wait_done();
+	ends(ENGINE_FAIL_INPUT, "");
+	assert_int_equal(0, lm_requests(fix.lm));
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(answers),
+		T(without_a_key_none_is_sent),
+		T(takes_streams_as_they_come),
+		T(a_stream_that_is_over_need_not_be_closed),
+		T(reported_usage_counts),
+		T(what_is_no_answer_is_told),
+		T(statuses_become_failures),
+		T(a_huge_error_is_read_in_part),
+		T(answers_over_the_limits_are_stopped),
+		T(a_long_answer_comes_whole),
+		T(passing_errors_are_tried_twice_again),
+		T(the_third_failure_is_the_last),
+		T(a_broken_connection_is_tried_again),
+		T(nothing_is_tried_again_once_something_was_shown),
+		T(retry_after_is_honoured_within_its_cap),
+		T(an_unreachable_model_is_told),
+		T(silence_ends_the_turn),
+		T(works_with_tools),
+		T(several_calls_keep_their_order),
+		T(bad_arguments_are_told_and_never_stored),
+		T(two_mebibytes_of_arguments_are_told),
+		T(more_than_a_hundred_calls_are_garbled),
+		T(reasoning_goes_back_only_to_those_who_want_it),
+		T(long_results_are_cut_to_the_window),
+		T(the_token_budget_stops_before_anything_is_done),
+		T(negative_usage_cannot_stretch_the_budget),
+		T(the_number_of_steps_is_bounded),
+		T(standing_still_is_noticed),
+		T(cancels_before_the_first_byte),
+		T(cancels_in_the_middle_of_an_answer),
+		T(cancels_from_inside_an_event),
+		T(cancels_while_a_retry_waits),
+		T(cancels_a_running_tool),
+		T(closing_ends_a_turn_without_a_word),
+		T(one_turn_at_a_time),
+		T(remembers_across_a_restart),
+		T(new_begins_afresh),
+		T(new_while_a_turn_runs_keeps_them_apart),
+		T(history_fits_the_window),
+		T(a_provider_that_counts_more_gets_less_history_once),
+		T(a_database_that_fails_is_told),
+		T(what_is_not_set_up_is_named),
+		T(a_bad_address_is_refused_at_once),
+		T(input_that_is_no_text_is_told),
+	};
+
+	(void)signal(SIGPIPE, SIG_IGN); /* as the program does */
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
