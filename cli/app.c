@@ -211,7 +211,6 @@ static void more_status(void *arg, bool zh, struct str *out)
 	const char *lines[WARNINGS_MAX];
 	size_t n = config_warnings(a->cfg, a->account, lines, WARNINGS_MAX);
 
-	str_addf(out, zh ? "引擎：%s\n" : "Engine: %s\n", a->engine_line);
 	str_addf(out, zh ? "工具限制：%s\n" : "Confinement: %s\n", a->confinement);
 	for (size_t i = 0; i < n; i++)
 		str_addf(out, zh ? "注意：%s\n" : "Note: %s\n", lines[i]);
