@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -381,6 +382,49 @@ static void folders_to_read_are_only_read(void **state)
 	refuses("read_file", args, "out of the workspace");
 }
 
+/* Somebody swaps a folder and a link to the outside all the time: whatever is opened meanwhile, it
+ * is never what lies outside. */
+static void swapping_links_gains_nothing(void **state)
+{
+	char full[128], args[200];
+	struct err e = ERR_INIT;
+	int inside = 0;
+	pid_t swapper;
+
+	(void)state;
+	make_dir("d");
+	make("d/f", VIEW("inside\n"));
+	(void)snprintf(full, sizeof(full), "%s/f", outside);
+	assert_int_equal(0, file_replace(full, 0644, VIEW("SECRET\n"), &e));
+	assert_int_equal(0, symlink(outside, at("l")));
+	swapper = fork();
+	if (swapper == 0) {
+		int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		for (;;)
+			(void)renameat2(fd, "d", fd, "l", RENAME_EXCHANGE);
+	}
+	assert_true(swapper > 0);
+	for (int i = 0; i < 3000; i++) {
+		if (run("read_file", "{\"path\":\"d/f\"}") == 0) {
+			inside++;
+			assert_non_null(strstr(str_cstr(&out), "inside"));
+		}
+		if (run("grep", "{\"pattern\":\".\",\"path\":\"d\"}") == 0)
+			assert_null(strstr(str_cstr(&out), "SECRET"));
+		(void)snprintf(
+			args, sizeof(args), "{\"path\":\"d/new%d\",\"content\":\"x\"}", i % 4);
+		(void)run("write_file", args);
+	}
+	assert_int_equal(0, kill(swapper, SIGKILL));
+	assert_int_equal(swapper, waitpid(swapper, NULL, 0));
+	assert_true(inside > 0);
+	for (int i = 0; i < 4; i++) {
+		(void)snprintf(full, sizeof(full), "%s/new%d", outside, i);
+		assert_int_equal(-1, access(full, F_OK));
+	}
+}
+
 /* --- list_dir, glob --------------------------------------------------------------------------- */
 
 static void lists_in_order_and_pages(void **state)
@@ -674,6 +718,7 @@ int main(void)
 		T(links_are_not_followed),
 		T(only_plain_files_with_one_link),
 		T(folders_to_read_are_only_read),
+		T(swapping_links_gains_nothing),
 		T(lists_in_order_and_pages),
 		T(globs),
 		T(deep_trees_are_bounded),

@@ -1,0 +1,219 @@
+/* Every allocation fails once: what is made of it is an error, never a crash or a leak. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent/react/history.h"
+#include "agent/react/prompt.h"
+#include "agent/react/stream.h"
+
+static bool armed;
+static long count, fail_at;
+
+static bool fails(void)
+{
+	return armed && ++count == fail_at;
+}
+
+/* The linker sends the calls of the rooms here (--wrap). */
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__real_reallocarray(void *p, size_t n, size_t size);
+char *__real_strdup(const char *z);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_reallocarray(void *p, size_t n, size_t size);
+char *__wrap_strdup(const char *z);
+
+void *__wrap_malloc(size_t n)
+{
+	return fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+	return fails() ? NULL : __real_realloc(p, n);
+}
+
+void *__wrap_reallocarray(void *p, size_t n, size_t size)
+{
+	return fails() ? NULL : __real_reallocarray(p, n, size);
+}
+
+char *__wrap_strdup(const char *z)
+{
+	return fails() ? NULL : __real_strdup(z);
+}
+
+/* Runs it with the first, the second ... allocation failing, until none is left to fail. */
+static void torture(int (*scene)(void))
+{
+	for (fail_at = 1;; fail_at++) {
+		int rc;
+
+		count = 0;
+		armed = true;
+		rc = scene();
+		armed = false;
+		if (count < fail_at) {
+			assert_int_equal(0, rc);
+			break;
+		}
+	}
+	assert_true(fail_at > 3);
+}
+
+static void ignore(void *arg, struct view piece)
+{
+	(void)arg;
+	(void)piece;
+}
+
+static int read_stream(void)
+{
+	static const char *const events[] = {
+		"{\"choices\":[{\"delta\":{\"reasoning\":\"hm\",\"content\":\"hello\"}}]}",
+		"{\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\","
+		"\"arguments\":\"{\\\"a\\\":[1,2,{\\\"b\\\":\\\"c\\\"}]}\"}},{\"function\":{\"name\":"
+		"\"g\",\"arguments\":{\"x\":\"y\"}}}]}}]}",
+		"{\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}",
+	};
+	const struct stream_sink sink = { ignore, ignore, NULL };
+	struct stream *s;
+	int rc = stream_open(&s, &sink, NULL);
+
+	for (size_t i = 0; rc == 0 && i < 3; i++)
+		rc = stream_event(s, VIEW_NONE, view_of(events[i]), NULL);
+	if (rc == 0) {
+		(void)stream_end(s, "made");
+		for (size_t i = 0; i < stream_calls(s); i++)
+			if (stream_call(s, i).args_fault)
+				rc = -1;
+	}
+	stream_close(&s);
+	return rc;
+}
+
+static void streams(void **state)
+{
+	(void)state;
+	torture(read_stream);
+}
+
+static int build(struct talk *t)
+{
+	struct msg *m;
+
+	if (!talk_add(t, ROLE_USER, VIEW("question")))
+		return -1;
+	m = talk_add(t, ROLE_ASSISTANT, VIEW_NONE);
+	if (!m || msg_add_call(m, VIEW("a"), VIEW("f"), VIEW("{}")) < 0 ||
+		msg_set_fault(m, "why") < 0 || msg_set_thought(m, VIEW("hm")) < 0 ||
+		!talk_add_result(t, "a", VIEW("result")) ||
+		!talk_add(t, ROLE_ASSISTANT, VIEW("answer")))
+		return -1;
+	return 0;
+}
+
+static int write_prompt(void)
+{
+	struct prompt p = { .model = "m", .workspace = "/w", .window = 100000 };
+	struct str out = STR_INIT(PROMPT_BODY_MAX);
+	struct talk t = TALK_INIT;
+	int rc = build(&t);
+
+	p.talk = &t;
+	p.tools = VIEW("[{\"type\":\"function\"}]");
+	if (rc == 0)
+		rc = prompt_write(&p, &out, NULL);
+	talk_release(&t);
+	str_release(&out);
+	return rc;
+}
+
+static void prompts(void **state)
+{
+	(void)state;
+	torture(write_prompt);
+}
+
+static int describe_fault(void)
+{
+	struct fault f = FAULT_INIT;
+	struct str out = STR_INIT(4096);
+	int rc;
+
+	fault_in_body(&f, 400, VIEW("{\"error\":{\"message\":\"bad\",\"code\":\"c\"}}"));
+	fault_detail(&f, "secret", &out);
+	rc = out.n > 0 ? 0 : -1;
+	str_release(&out);
+	fault_release(&f);
+	return rc;
+}
+
+static void faults(void **state)
+{
+	(void)state;
+	torture(describe_fault);
+}
+
+static struct history *history;
+static int64_t session;
+
+static int keep_and_load(void)
+{
+	struct talk t = TALK_INIT, back = TALK_INIT;
+	struct err e = ERR_INIT;
+	int rc = build(&t);
+
+	if (rc == 0)
+		rc = history_save(history, session, &t, 0, 1, &e);
+	if (rc == 0)
+		rc = history_load(history, session, 100000, &back, &e);
+	if (rc == 0)
+		rc = back.n >= 4 && talk_round_valid(&back, back.n - 4, back.n) ? 0 : -1;
+	talk_release(&t);
+	talk_release(&back);
+	return rc;
+}
+
+static void histories(void **state)
+{
+	struct db *db;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	(void)remove(TEST_BUILD_DIR "/alloc-test.db");
+	assert_int_equal(0, db_open(&db, TEST_BUILD_DIR "/alloc-test.db", &e));
+	assert_int_equal(0, history_open(&history, db, NULL, &e));
+	assert_int_equal(0, history_session(history, "me", 1, &session, &e));
+	torture(keep_and_load);
+	assert_false(db_in_transaction(db));
+	history_close(&history);
+	db_close(&db);
+	(void)remove(TEST_BUILD_DIR "/alloc-test.db");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(streams),
+		cmocka_unit_test(prompts),
+		cmocka_unit_test(faults),
+		cmocka_unit_test(histories),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
