@@ -85,8 +85,10 @@ void call_later(struct call *c, int64_t ms, void (*then)(struct call *c))
 /* --- Answering -------------------------------------------------------------------------------- */
 static struct hreply call_reply(struct call *c)
 {
-	return (struct hreply){ .status = c->status, .type = c->type,
-		.extra = c->extra.n ? str_cstr(&c->extra) : NULL, .body = str_view(&c->out) };
+	return (struct hreply){ .status = c->status,
+		.type = c->type,
+		.extra = c->extra.n ? str_cstr(&c->extra) : NULL,
+		.body = str_view(&c->out) };
 }
 
 static void call_drip(struct call *c)
@@ -117,7 +119,7 @@ static void call_write(struct call *c)
 	switch (kind) {
 	case F_STALL:
 		journal_answer(j, c->n, 0, "stalled", VIEW_NONE);
-		return;              /* until the client has had enough */
+		return; /* until the client has had enough */
 	case F_DROP:
 	case F_RESET:
 		journal_answer(j, c->n, 0, fault_name(kind), VIEW_NONE);
@@ -132,7 +134,8 @@ static void call_write(struct call *c)
 		call_drip(c);
 		return;
 	default:
-		journal_answer(j, c->n, c->status, c->fault ? fault_name(kind) : "answered", a.body);
+		journal_answer(
+			j, c->n, c->status, c->fault ? fault_name(kind) : "answered", a.body);
 		hreq_reply(&c->req, &a);
 	}
 	call_free(c);
@@ -160,8 +163,10 @@ static void call_spoil(struct call *c)
 		str_add(&s, str_view(&f->body));
 	} else {
 		str_adds(&s, "\"sim_pad\":\"");
-		for (int64_t i = 0; i < f->bytes; i++)
-			str_addc(&s, 'x');
+		if (f->bytes > 0 && str_reserve(&s, (size_t)f->bytes) == 0) {
+			memset(s.p + s.n, 'x', (size_t)f->bytes);
+			str_grew(&s, (size_t)f->bytes);
+		}
 		str_addc(&s, '"');
 	}
 	if (c->out.n > at + 1)
@@ -169,6 +174,22 @@ static void call_spoil(struct call *c)
 	str_add(&s, view_from(str_view(&c->out), at));
 	str_release(&c->out);
 	c->out = s;
+}
+
+static void put_business_error(struct call *c, const struct fault *f)
+{
+	struct json_out w;
+
+	json_out_begin(&w, &c->out);
+	json_open(&w, NULL);
+	if (f->has_ret || !f->has_errcode)
+		json_put_int(&w, "ret", f->has_ret ? f->ret : -2);
+	if (f->has_errcode)
+		json_put_int(&w, "errcode", f->errcode);
+	if (f->errmsg)
+		json_put_z(&w, "errmsg", f->errmsg);
+	json_close(&w);
+	(void)json_out_end(&w, NULL);
 }
 
 /* The faults that put something of their own in place of the answer. */
@@ -183,7 +204,8 @@ static void call_replace(struct call *c)
 	case F_STATUS:
 		c->status = f->status;
 		c->type = f->type ? f->type : "text/html";
-		str_addf(&c->out, "<html><head><title>%d</title></head><body>error %d</body></html>\n",
+		str_addf(&c->out,
+			"<html><head><title>%d</title></head><body>error %d</body></html>\n",
 			f->status, f->status);
 		break;
 	case F_REDIRECT:
@@ -196,25 +218,7 @@ static void call_replace(struct call *c)
 			f->errmsg ? f->errmsg : "invalid parameter",
 			f->has_errcode ? (long long)f->errcode : -5102031LL);
 		break;
-	case F_RET:
-		str_addc(&c->out, '{');
-		if (f->has_ret || !f->has_errcode)
-			str_addf(&c->out, "\"ret\":%lld", f->has_ret ? (long long)f->ret : -2LL);
-		if (f->has_errcode)
-			str_addf(&c->out, "%s\"errcode\":%lld", f->has_ret ? "," : "",
-				(long long)f->errcode);
-		if (f->errmsg) {
-			struct json_out w;
-			struct str msg = STR_INIT(4096);
-
-			json_out_begin(&w, &msg);
-			json_put_z(&w, NULL, f->errmsg);
-			if (json_out_end(&w, NULL) == 0)
-				str_addf(&c->out, ",\"errmsg\":%s", str_cstr(&msg));
-			str_release(&msg);
-		}
-		str_addc(&c->out, '}');
-		break;
+	case F_RET: put_business_error(c, f); break;
 	default: break;
 	}
 	if (f->body.n || f->kind == F_BODY) {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define VERSION_LOWEST 132096   /* 2.4.0: below it newer phones ask for an upgrade */
+#define VERSION_LOWEST 132096 /* 2.4.0: below it newer phones ask for an upgrade */
 
 static const char *one_header(struct call *c, const char *name, const char *rule)
 {
@@ -51,8 +51,8 @@ static void check_uin(struct call *c)
 
 	if (!v)
 		return;
-	if (base64_decode(view_of(v), &s) < 0 || parse_u64(str_view(&s), &n) < 0 || n > UINT32_MAX ||
-		(s.n > 1 && s.p[0] == '0'))
+	if (base64_decode(view_of(v), &s) < 0 || parse_u64(str_view(&s), &n) < 0 ||
+		n > UINT32_MAX || (s.n > 1 && s.p[0] == '0'))
 		violation(c, "uin", "\"%.40s\" is not base64 of a uint32 in decimal", v);
 	else if (journal_uin_seen(c->sim->journal, (uint32_t)n))
 		violation(c, "uin_not_fresh", "%llu was used before", n);
@@ -98,8 +98,7 @@ void check_headers(struct call *c, int want)
 }
 
 /* --- base_info -------------------------------------------------------------------------------- */
-#define NAME_SET                                                                                   \
-	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+#define NAME_SET "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 static bool product_ok(struct view v)
 {
@@ -107,13 +106,13 @@ static bool product_ok(struct view v)
 	struct view name = view_cut(v, slash), version = view_from(v, slash + 1);
 
 	return slash < v.n && name.n >= 1 && name.n <= 32 && version.n >= 1 && version.n <= 32 &&
-		all_of(name, NAME_SET) && all_of(version, NAME_SET "+");
+	       all_of(name, NAME_SET) && all_of(version, NAME_SET "+");
 }
 
 /* product [ (comment)] separated by single spaces, at most 256 bytes. */
 static bool agent_ok(struct view v)
 {
-	if (view_eqs(v, "OpenClaw"))    /* what the official client says for want of anything better */
+	if (view_eqs(v, "OpenClaw")) /* what the official client says for want of anything better */
 		return true;
 	if (!v.n || v.n > 256)
 		return false;
@@ -161,7 +160,8 @@ static void check_channel_version(struct call *c, struct view v)
 	}
 	want = (part[0] & 255) << 16 | (part[1] & 255) << 8 | (part[2] & 255);
 	if (header && strtoull(header, NULL, 10) != want)
-		violation(c, "channel_version", "the header says %.40s, base_info %llu", header, want);
+		violation(c, "channel_version", "the header says %.40s, base_info %llu", header,
+			want);
 }
 
 void check_base_info(struct call *c)
@@ -196,7 +196,8 @@ void check_cdn(struct call *c, bool upload)
 
 	for (const char *const *p = never; *p; p++)
 		if (hreq_header(c->req, *p))
-			violation(c, p == never ? "token_on_cdn" : "header_on_cdn", "%s was sent to the CDN", *p);
+			violation(c, p == never ? "token_on_cdn" : "header_on_cdn",
+				"%s was sent to the CDN", *p);
 	if (!upload)
 		return;
 	if (!type || strcasecmp(type, "application/octet-stream") != 0)

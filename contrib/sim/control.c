@@ -18,15 +18,16 @@
 struct ask {
 	struct sim *sim;
 	struct hreq *req;
-	struct json *j;              /* the body; NULL on GET */
-	struct json_out w;           /* inside the answer's object */
+	struct json *j;	   /* the body; NULL on GET */
+	struct json_out w; /* inside the answer's object */
 	struct err e;
 };
 
 static void send_json(struct hreq **r, int status, const struct str *s)
 {
-	hreq_reply(r, &(struct hreply){ .status = status, .body = str_view(s),
-		.extra = "Cache-Control: no-store\r\n" });
+	hreq_reply(r, &(struct hreply){ .status = status,
+			      .body = str_view(s),
+			      .extra = "Cache-Control: no-store\r\n" });
 }
 
 static void send_error(struct hreq **r, const struct err *e)
@@ -231,20 +232,33 @@ static int post_clock(struct ask *a)
 	return 0;
 }
 
-#define S(name, min, max) { #name, offsetof(struct settings, name), min, max }
+#define AT(name) #name, offsetof(struct settings, name)
 static const struct setting {
 	const char *name;
 	size_t at;
 	int64_t min, max;
 } settings[] = {
-	S(hold_ms, 0, 600000), S(batch, 1, 1000), S(quota, 0, 1000000), S(window_ms, 0, INT64_MAX),
-	S(text_cap, 1, 1000000), S(text_over, 0, 2), S(answer_shape, 0, 3), S(token_strict, 0, 1),
-	S(token_same, 0, 1), S(strict_headers, 0, 1), S(retry_counts, 0, 1), S(auto_confirm, 0, 1),
-	S(qr_life_ms, 0, INT64_MAX / 4), S(void_delay_ms, 0, INT64_MAX / 4), S(refuse_tokens, 0, 1),
-	S(ticket_life_ms, 1, INT64_MAX / 4), S(typing_show_ms, 0, INT64_MAX / 4),
-	S(upload_token, 0, 1), S(model_delay_ms, 0, 60000),
+	{ AT(hold_ms), 0, 600000 },
+	{ AT(batch), 1, 1000 },
+	{ AT(quota), 0, 1000000 },
+	{ AT(window_ms), 0, INT64_MAX },
+	{ AT(text_cap), 1, 1000000 },
+	{ AT(text_over), 0, 2 },
+	{ AT(answer_shape), 0, 3 },
+	{ AT(token_strict), 0, 1 },
+	{ AT(token_same), 0, 1 },
+	{ AT(strict_headers), 0, 1 },
+	{ AT(retry_counts), 0, 1 },
+	{ AT(auto_confirm), 0, 1 },
+	{ AT(qr_life_ms), 0, INT64_MAX / 4 },
+	{ AT(void_delay_ms), 0, INT64_MAX / 4 },
+	{ AT(refuse_tokens), 0, 1 },
+	{ AT(ticket_life_ms), 1, INT64_MAX / 4 },
+	{ AT(typing_show_ms), 0, INT64_MAX / 4 },
+	{ AT(upload_token), 0, 1 },
+	{ AT(model_delay_ms), 0, 60000 },
 };
-#undef S
+#undef AT
 
 static int64_t *setting_of(struct sim *s, const struct setting *t)
 {
@@ -265,14 +279,16 @@ static int set_one(struct ask *a, const struct json *m)
 			return 0;
 		}
 		return json_get_int(a->j, t->name, JSON_REQUIRED, t->min, t->max,
-			setting_of(a->sim, t), &a->e) < 0 ? -1 : 0;
+			       setting_of(a->sim, t), &a->e) < 0
+			       ? -1
+			       : 0;
 	}
 	return err_set(&a->e, E_FORMAT, "%s: no such setting", json_name(m));
 }
 
 static int post_set(struct ask *a)
 {
-	json_each(m, a->j)
+	json_each (m, a->j)
 		if (set_one(a, m) < 0)
 			return -1;
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
@@ -293,7 +309,8 @@ static int post_scan(struct ask *a)
 
 static int post_confirm(struct ask *a)
 {
-	return logins_confirm(a->sim, opt_str(a->j, "qrcode", NULL), opt_str(a->j, "user", NULL), &a->e);
+	return logins_confirm(
+		a->sim, opt_str(a->j, "qrcode", NULL), opt_str(a->j, "user", NULL), &a->e);
 }
 
 static int post_expire(struct ask *a)
@@ -380,8 +397,10 @@ static int get_qr(struct ask *a)
 		return err_set(&a->e, E_NOTFOUND, "no QR code was asked for yet");
 	rc = page_qr_svg(text, &svg, &a->e);
 	if (rc == 0)
-		hreq_reply(&a->req, &(struct hreply){ .status = 200, .type = "image/svg+xml",
-			.extra = "Cache-Control: no-store\r\n", .body = str_view(&svg) });
+		hreq_reply(&a->req, &(struct hreply){ .status = 200,
+					    .type = "image/svg+xml",
+					    .extra = "Cache-Control: no-store\r\n",
+					    .body = str_view(&svg) });
 	str_release(&svg);
 	return rc;
 }
@@ -395,9 +414,13 @@ static int get_media(struct ask *a)
 	if (rc < 0)
 		err_set(&a->e, E_NOTFOUND, "no such file");
 	else
-		hreq_reply(&a->req, &(struct hreply){ .status = 200, .type = type,
-			.extra = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-				 "Content-Security-Policy: sandbox\r\n", .body = str_view(&plain) });
+		hreq_reply(&a->req,
+			&(struct hreply){ .status = 200,
+				.type = type,
+				.extra =
+					"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+					"Content-Security-Policy: sandbox\r\n",
+				.body = str_view(&plain) });
 	str_release(&plain);
 	return rc;
 }
@@ -482,12 +505,14 @@ void control_on_request(void *arg, struct hreq *r)
 	struct ask a = { .sim = arg, .req = r, .e = ERR_INIT };
 
 	if (!ours(r)) {
-		err_set(&a.e, E_DENIED, "asked by another site, or under another name than 127.0.0.1");
+		err_set(&a.e, E_DENIED,
+			"asked by another site, or under another name than 127.0.0.1");
 		send_error(&a.req, &a.e);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
-		if (!strcmp(hreq_path(r), routes[i].path) && !strcmp(hreq_method(r), routes[i].method)) {
+		if (!strcmp(hreq_path(r), routes[i].path) &&
+			!strcmp(hreq_method(r), routes[i].method)) {
 			run_route(&a, &routes[i]);
 			return;
 		}
@@ -507,6 +532,8 @@ void control_on_page(void *arg, struct hreq *r)
 		control_on_request(arg, r);
 		return;
 	}
-	hreq_reply(&r, &(struct hreply){ .status = 200, .type = "text/html; charset=utf-8",
-		.extra = safe, .body = page_html() });
+	hreq_reply(&r, &(struct hreply){ .status = 200,
+			       .type = "text/html; charset=utf-8",
+			       .extra = safe,
+			       .body = page_html() });
 }

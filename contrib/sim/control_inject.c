@@ -27,8 +27,8 @@ static void order_release(struct order *o)
 	str_release(&o->raw);
 }
 
-static int print_member(const struct json *j, const char *name, struct str *to, struct view *v,
-	struct err *e)
+static int print_member(
+	const struct json *j, const char *name, struct str *to, struct view *v, struct err *e)
 {
 	const struct json *m = json_member(j, name);
 
@@ -160,7 +160,8 @@ static struct inbound *put_one(struct sim *s, struct order *o, int64_t i, struct
 
 	snprintf(n, sizeof(n), "%lld", (long long)i);
 	if (spec.text.p && o->count > 1) {
-		if (str_add(&text, spec.text) < 0 || replace_bytes(&text, VIEW("{n}"), view_of(n)) < 0)
+		if (str_add(&text, spec.text) < 0 ||
+			replace_bytes(&text, VIEW("{n}"), view_of(n)) < 0)
 			err_set(e, E_NOMEM, "text: too long");
 		else
 			spec.text = str_view(&text);
@@ -173,8 +174,10 @@ static struct inbound *put_one(struct sim *s, struct order *o, int64_t i, struct
 
 int control_inject(struct sim *s, const struct json *j, struct json_out *w, struct err *e)
 {
-	struct order o = { .items = STR_INIT(SIM_BODY_MAX), .label = STR_INIT(4096),
-		.extra = STR_INIT(SIM_BODY_MAX), .raw = STR_INIT(SIM_BODY_MAX) };
+	struct order o = { .items = STR_INIT(SIM_BODY_MAX),
+		.label = STR_INIT(4096),
+		.extra = STR_INIT(SIM_BODY_MAX),
+		.raw = STR_INIT(SIM_BODY_MAX) };
 	int rc = read_order(s, &o, j, e);
 
 	json_open_array(w, "messages");

@@ -8,13 +8,13 @@
 #include "model.h"
 
 #define LONG_SECTIONS 60
-#define SHOW_MAX      1200       /* bytes of a tool's result that are shown */
+#define SHOW_MAX      1200 /* bytes of a tool's result that are shown */
 
 struct demo {
 	const struct json *request;
-	struct view user;            /* the newest words of the person */
-	struct view result;          /* of the tool that was called since; p NULL: none */
-	struct view called;          /* that tool's name */
+	struct view user;   /* the newest words of the person */
+	struct view result; /* of the tool that was called since; p NULL: none */
+	struct view called; /* that tool's name */
 	bool zh;
 	struct demo_answer *out;
 };
@@ -28,7 +28,7 @@ static struct view content_of(const struct json *message)
 
 	if (!c || json_str(c, &v) == 0)
 		return v;
-	json_each(part, c)
+	json_each (part, c)
 		if (json_type(part) == JSON_OBJECT && opt_str(part, "text", NULL).p)
 			v = opt_str(part, "text", NULL);
 	return v;
@@ -59,7 +59,7 @@ static void read_request(struct demo *d)
 {
 	const struct json *messages = json_member(d->request, "messages");
 
-	json_each(m, messages) {
+	json_each (m, messages) {
 		struct view role = opt_str(m, "role", "");
 
 		if (view_eqs(role, "user")) {
@@ -123,7 +123,7 @@ static bool offered(const struct demo *d, const char *name)
 {
 	const struct json *tools = json_member(d->request, "tools");
 
-	json_each(t, tools)
+	json_each (t, tools)
 		if (view_eqs(opt_str(json_member(t, "function"), "name", ""), name))
 			return true;
 	return false;
@@ -161,7 +161,8 @@ static bool missing_tool(struct demo *d, const char *name)
 static void scene_hello(struct demo *d)
 {
 	say(d,
-		"你好！我是 kairo-sim 里的**演示模型**，不是真正的语言模型：我只会按你的用词给出几种固定的回答，"
+		"你好！我是 kairo-sim 里的**演示模型**，不是真正的语言模型：我只会按你的用词给出"
+		"几种固定的回答，"
 		"用来试 Kairo 的整条链路。\n\n你可以试试：\n\n"
 		"- **列出文件**：我会调用 `list_dir`\n"
 		"- **读 README.md**：我会调用 `read_file`\n"
@@ -191,7 +192,8 @@ static void show_result(struct demo *d)
 	str_add(&d->out->text, v);
 	str_adds(&d->out->text, "\n```\n");
 	if (more)
-		say(d, "（结果很长，这里只给出开头。）\n", "(The result is long; this is its beginning.)\n");
+		say(d, "（结果很长，这里只给出开头。）\n",
+			"(The result is long; this is its beginning.)\n");
 }
 
 static void scene_list(struct demo *d)
@@ -239,15 +241,18 @@ static void scene_note(struct demo *d)
 		return;
 	}
 	say(d, "已写入 ", "Written to ");
-	str_addf(&d->out->text, "`%.*s`%s", VIEW_FMT(name), d->zh ? "。工具的回答：\n\n" : ". The tool said:\n\n");
+	str_addf(&d->out->text, "`%.*s`%s", VIEW_FMT(name),
+		d->zh ? "。工具的回答：\n\n" : ". The tool said:\n\n");
 	show_result(d);
 }
 
 static void scene_table(struct demo *d)
 {
 	say(d,
-		"## 一张表和一段代码\n\n| 项目 | 数值 |\n|---|---|\n| 首次轮询 | 20 ms |\n| 常驻内存 | 8 MiB |\n"
-		"| 每条分片 | 1800 字 |\n\n一张更宽的表：\n\n| 城市 | 天气 | 气温 | 湿度 | 备注 |\n|---|---|---|---|---|\n"
+		"## 一张表和一段代码\n\n| 项目 | 数值 |\n|---|---|\n| 首次轮询 | 20 ms |\n| 常驻"
+		"内存 | 8 MiB |\n"
+		"| 每条分片 | 1800 字 |\n\n一张更宽的表：\n\n| 城市 | 天气 | 气温 | 湿度 | 备注"
+		" |\n|---|---|---|---|---|\n"
 		"| 北京 | 晴 | 21 °C | 30% | 有风 |\n| 上海 | 小雨 | 18 °C | 85% | 带伞 |\n\n```c\n",
 		"## A table and some code\n\n| item | value |\n|---|---|\n| first poll | 20 ms |\n"
 		"| memory | 8 MiB |\n| part size | 1800 characters |\n\nA wider one:\n\n"
@@ -266,9 +271,12 @@ static void scene_shell(struct demo *d)
 		call(d, "shell", "command", VIEW("uname -a"), NULL, VIEW_NONE);
 		return;
 	}
-	say(d, "我试着运行 `uname -a`，得到的回答是：\n\n", "I tried to run `uname -a` and was told:\n\n");
+	say(d, "我试着运行 `uname -a`，得到的回答是：\n\n",
+		"I tried to run `uname -a` and was told:\n\n");
 	show_result(d);
-	say(d, "默认情况下，手机上来的请求不能运行命令；可以在配置里按命令逐条允许，或者改成先问你。\n",
+	say(d,
+		"默认情况下，手机上来的请求不能运行命令；"
+		"可以在配置里按命令逐条允许，或者改成先问你。\n",
 		"By default nothing that comes from the phone may run commands; the configuration can allow "
 		"exact commands, or have you asked first.\n");
 }
@@ -279,8 +287,10 @@ static void scene_long(struct demo *d)
 	for (int i = 1; i <= LONG_SECTIONS; i++) {
 		str_addf(&d->out->text, d->zh ? "## 第 %d 节\n\n" : "## Section %d\n\n", i);
 		say(d,
-			"这一节只是用来占篇幅的：每条消息至多约一千八百字，一次来信之后最多能发十条，所以这篇文章一定装不下。"
-			"装不下的部分会留在本机，你再发一条消息或 `/more`，它就接着送来。分段总在段落、句子的边上，"
+			"这一节只是用来占篇幅的：每条消息至多约一千八百字，一次来信之后最多能发十条，所"
+			"以这篇文章一定装不下。"
+			"装不下的部分会留在本机，你再发一条消息或 `/more`，它就接着送来。分段总在段落、"
+			"句子的边上，"
 			"代码块会在下一条里重新打开，不会切坏一个字。\n\n",
 			"This section only takes up room: a message holds about eighteen hundred characters and ten "
 			"messages may follow each of yours, so this text cannot fit. What does not fit stays on the "
@@ -298,8 +308,10 @@ static void scene_slow(struct demo *d)
 	say(d, "我会慢慢数到六十，随时可以发 /stop 让我停下。\n\n",
 		"I will count to sixty, slowly. Send /stop at any time.\n\n");
 	for (int i = 1; i <= 60; i++)
-		str_addf(&d->out->text, d->zh ? "%d，慢慢来，不着急，一步一步走，这里多说几个字。\n" :
-			"%d, there is no hurry\n", i);
+		str_addf(&d->out->text,
+			d->zh ? "%d，慢慢来，不着急，一步一步走，这里多说几个字。\n"
+			      : "%d, there is no hurry\n",
+			i);
 }
 
 static void scene_other(struct demo *d)
@@ -312,12 +324,18 @@ static void scene_other(struct demo *d)
 		if (v.p[i] == '\n')
 			str_adds(&d->out->text, "> ");
 	}
-	say(d, "\n\n我不是真正的语言模型，只会几种固定的回答。发“你好”看看我会什么；要真正的回答，请在配置里填一个模型。\n",
+	say(d,
+		"\n\n我不是真正的语言模型，只会几种固定的回答。发“你好”看看我会什么；"
+		"要真正的回答，请在配置里填一个模型。\n",
 		"\n\nI am not a real language model and know a few fixed answers only. Say hello to see which; "
 		"for real answers, set a model in the configuration.\n");
 }
 
-#define WORDS(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define WORDS(...)                                                                                 \
+	(const char *const[])                                                                      \
+	{                                                                                          \
+		__VA_ARGS__, NULL                                                                  \
+	}
 
 static void choose(struct demo *d)
 {

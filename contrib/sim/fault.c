@@ -149,7 +149,7 @@ static int read_headers(struct fault *f, const struct json *j, struct err *e)
 
 	if (rc <= 0)
 		return rc;
-	json_each(m, obj) {
+	json_each (m, obj) {
 		struct view v;
 
 		if (json_str(m, &v) < 0)
@@ -181,8 +181,9 @@ static int read_fault(struct fault *f, const struct json *j, struct err *e)
 		return -1;
 	f->times = opt_int(j, "times", 1);
 	f->after = opt_int(j, "after", 0);
-	f->when = kinds[f->kind].messages || view_eqs(opt_str(j, "when", ""), "messages") ?
-		WHEN_MESSAGES : WHEN_REQUEST;
+	f->when = kinds[f->kind].messages || view_eqs(opt_str(j, "when", ""), "messages")
+			  ? WHEN_MESSAGES
+			  : WHEN_REQUEST;
 	f->process = opt_bool(j, "process", !kinds[f->kind].early);
 	f->delay_ms = opt_int(j, "delay_ms", 0);
 	f->ms = opt_int(j, "ms", f->kind == F_SLOW ? 10 : 1000);
@@ -192,7 +193,8 @@ static int read_fault(struct fault *f, const struct json *j, struct err *e)
 	f->type = copy_str(j, "type");
 	f->form = copy_str(j, "form");
 	f->name = copy_str(j, "name");
-	f->has_ret = json_get_int(j, "ret", JSON_OPTIONAL, INT64_MIN, INT64_MAX, &f->ret, NULL) == 1;
+	f->has_ret =
+		json_get_int(j, "ret", JSON_OPTIONAL, INT64_MIN, INT64_MAX, &f->ret, NULL) == 1;
 	if (json_get_int(j, "errcode", JSON_OPTIONAL, INT64_MIN, INT64_MAX, &f->errcode, NULL) == 1)
 		f->has_errcode = true;
 	if (json_member(j, "errmsg")) {
@@ -273,16 +275,16 @@ void faults_print(const struct faults *fs, struct json_out *w)
 	}
 }
 
-static bool fits(const struct fault *f, const char *endpoint, enum fault_when when,
-	struct view request)
+static bool fits(
+	const struct fault *f, const char *endpoint, enum fault_when when, struct view request)
 {
 	return f->times != 0 && f->when == when &&
-		(f->endpoint[0] == '*' || !strcmp(f->endpoint, endpoint)) &&
-		(!f->match || find_bytes(request, view_of(f->match)).p);
+	       (f->endpoint[0] == '*' || !strcmp(f->endpoint, endpoint)) &&
+	       (!f->match || find_bytes(request, view_of(f->match)).p);
 }
 
-struct fault *faults_take(struct faults *fs, const char *endpoint, enum fault_when when,
-	struct view request)
+struct fault *faults_take(
+	struct faults *fs, const char *endpoint, enum fault_when when, struct view request)
 {
 	for (struct fault *f = fs->first; f; f = f->next) {
 		if (!fits(f, endpoint, when, request))

@@ -5,7 +5,7 @@
 static const struct endpoint {
 	const char *path, *name, *method;
 	int want;
-	bool known_only;           /* an unknown or void token is told so before anything else */
+	bool known_only; /* an unknown or void token is told so before anything else */
 	void (*handle)(struct call *c);
 } endpoints[] = {
 	{ "/ilink/bot/get_bot_qrcode", "get_bot_qrcode", NULL, WANT_POST, false, get_bot_qrcode },
@@ -18,12 +18,12 @@ static const struct endpoint {
 		true, getupdates },
 	{ "/ilink/bot/sendmessage", "sendmessage", "POST", WANT_POST | WANT_TOKEN | WANT_BASE_INFO,
 		true, sendmessage },
-	{ "/ilink/bot/getconfig", "getconfig", "POST", WANT_POST | WANT_TOKEN | WANT_BASE_INFO, true,
-		getconfig },
+	{ "/ilink/bot/getconfig", "getconfig", "POST", WANT_POST | WANT_TOKEN | WANT_BASE_INFO,
+		true, getconfig },
 	{ "/ilink/bot/sendtyping", "sendtyping", "POST", WANT_POST | WANT_TOKEN | WANT_BASE_INFO,
 		true, sendtyping },
-	{ "/ilink/bot/getuploadurl", "getuploadurl", "POST", WANT_POST | WANT_TOKEN | WANT_BASE_INFO,
-		true, getuploadurl },
+	{ "/ilink/bot/getuploadurl", "getuploadurl", "POST",
+		WANT_POST | WANT_TOKEN | WANT_BASE_INFO, true, getuploadurl },
 };
 
 static const struct endpoint *endpoint_of(const char *path)

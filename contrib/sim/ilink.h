@@ -4,7 +4,7 @@
 
 #include "call.h"
 
-void ilink_on_request(void *arg, struct hreq *r);    /* of both API listeners; arg: the sim */
+void ilink_on_request(void *arg, struct hreq *r); /* of both API listeners; arg: the sim */
 
 /* The handlers. Each answers its call now or later. */
 void get_bot_qrcode(struct call *c);
@@ -31,7 +31,7 @@ int logins_script(struct sim *s, const struct json *j, struct err *e);
 int logins_scan(struct sim *s, struct view key, struct err *e);
 int logins_confirm(struct sim *s, struct view key, struct view user, struct err *e);
 int logins_expire(struct sim *s, struct view key, struct err *e);
-void logins_json(struct sim *s, struct json_out *w);       /* the newest codes, newest first */
+void logins_json(struct sim *s, struct json_out *w); /* the newest codes, newest first */
 /* What the newest code's symbol says, or NULL. */
 const char *logins_content(struct sim *s);
 

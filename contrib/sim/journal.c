@@ -19,7 +19,7 @@ struct entry {
 	int64_t at, took;
 	char endpoint[24], method[8], word[16];
 	int status;
-	char *path, *query, *headers, *body, *answer;   /* headers: a JSON object */
+	char *path, *query, *headers, *body, *answer; /* headers: a JSON object */
 	size_t body_size, answer_size, held;
 };
 
@@ -31,15 +31,15 @@ struct breach_entry {
 
 struct breach_ring {
 	struct breach_entry e[BREACHES_MAX];
-	uint64_t last, first;         /* numbers; first is the oldest kept */
+	uint64_t last, first; /* numbers; first is the oldest kept */
 };
 
 struct journal {
 	struct sim *sim;
-	struct entry *e;              /* REQUESTS_MAX, by number */
+	struct entry *e; /* REQUESTS_MAX, by number */
 	uint64_t last, first;
 	size_t held;
-	struct breach_ring *breach;   /* two */
+	struct breach_ring *breach; /* two */
 	uint32_t uins[UINS_MAX];
 	size_t nuins;
 };
@@ -170,17 +170,16 @@ void journal_answer(struct journal *j, uint64_t n, int status, const char *word,
 		fprintf(stderr, "%s %s %d %s\n", en->method, en->endpoint, status, word);
 }
 
-/* JSON as JSON where it is that; what is not comes as text, and what is not even text as its size. */
+/* JSON as JSON where it is that; what is not comes as text, and what is not even text as its size.
+ */
 static void put_body(struct json_out *w, const char *name, const char *text, size_t size)
 {
 	struct view v = view_of(text);
 
 	json_put_u64(w, !strcmp(name, "body") ? "body_size" : "answer_size", size);
-	if (!text || v.n != size || !size)
-		json_put_null(w, name);
-	else if (json_check(v, &json_limits_wire, NULL) == 0)
+	if (text && v.n == size && size && json_check(v, &json_limits_wire, NULL) == 0)
 		json_put_raw(w, name, v);
-	else if (utf8_valid(v) && !memchr(v.p, '\0', v.n))
+	else if (text && v.n == size && size && utf8_valid(v))
 		json_put_str(w, name, v);
 	else
 		json_put_null(w, name);
@@ -204,8 +203,8 @@ static void put_entry(struct json_out *w, const struct entry *en)
 	json_close(w);
 }
 
-void journal_print_requests(struct journal *j, struct json_out *w, uint64_t since,
-	struct view endpoint)
+void journal_print_requests(
+	struct journal *j, struct json_out *w, uint64_t since, struct view endpoint)
 {
 	uint64_t n = since + 1 > j->first ? since + 1 : j->first;
 
@@ -240,8 +239,8 @@ void journal_breach(struct journal *j, enum breach level, uint64_t n, const char
 		sim_count(j->sim, T_VIOLATIONS);
 }
 
-void journal_print_breaches(struct journal *j, struct json_out *w, enum breach level,
-	uint64_t since)
+void journal_print_breaches(
+	struct journal *j, struct json_out *w, enum breach level, uint64_t since)
 {
 	const struct breach_ring *ring = &j->breach[level];
 	uint64_t n = since + 1 > ring->first ? since + 1 : ring->first;

@@ -18,7 +18,7 @@ static const char *const state_names[] = { "wait", "scaned", "confirmed", "binde
 
 /* What a code does, decided before it is given out. */
 struct script {
-	char *statuses[STATUSES_MAX];   /* JSON text of each: a string, or an object of members */
+	char *statuses[STATUSES_MAX]; /* JSON text of each: a string, or an object of members */
 	size_t n;
 	char *verify, *baseurl, *user, *redirect_host;
 	bool redirect, auto_confirm;
@@ -29,17 +29,17 @@ struct login {
 	char key[33], *content;
 	enum login_state state;
 	int64_t expires;
-	bool bound;                     /* the list that was posted holds the live token */
+	bool bound; /* the list that was posted holds the live token */
 	bool redirected, number_right;
-	const char *told;               /* the newest status that was given */
+	const char *told; /* the newest status that was given */
 	int64_t wrong;
-	size_t at;                      /* in script.statuses */
+	size_t at; /* in script.statuses */
 	struct script script;
 	char bot_id[64];
 };
 
 struct logins {
-	struct login *l[LOGINS_MAX];    /* oldest first */
+	struct login *l[LOGINS_MAX]; /* oldest first */
 	size_t n;
 	struct script next[SCRIPTS_MAX];
 	size_t nnext;
@@ -93,7 +93,7 @@ static char *opt_copy(const struct json *j, const char *name)
 
 static int read_statuses(struct script *s, const struct json *list, struct err *e)
 {
-	json_each(it, list) {
+	json_each (it, list) {
 		struct str text = STR_INIT((size_t)64 << 10);
 
 		if (s->n == STATUSES_MAX)
@@ -110,8 +110,8 @@ static int read_statuses(struct script *s, const struct json *list, struct err *
 	return 0;
 }
 
-static int add_script(struct sim *sim, const struct json *j, const struct json *statuses,
-	struct err *e)
+static int add_script(
+	struct sim *sim, const struct json *j, const struct json *statuses, struct err *e)
 {
 	struct logins *l = sim->logins;
 	struct script s = { .n = 0 };
@@ -143,7 +143,7 @@ int logins_script(struct sim *s, const struct json *j, struct err *e)
 		return -1;
 	if (!codes)
 		return add_script(s, j, statuses, e);
-	json_each(it, codes)
+	json_each (it, codes)
 		if (json_type(it) != JSON_ARRAY || add_script(s, j, it, e) < 0)
 			return e->code ? -1 : err_set(e, E_FORMAT, "codes: lists of statuses");
 	return 0;
@@ -154,8 +154,9 @@ static void take_script(struct sim *s, struct login *l)
 	struct logins *ls = s->logins;
 
 	if (!ls->nnext) {
-		l->script = (struct script){ .verify_limit = 3, .hold_ms = -1,
-			.auto_confirm = s->set.auto_confirm != 0 };
+		l->script = (struct script){
+			.verify_limit = 3, .hold_ms = -1, .auto_confirm = s->set.auto_confirm != 0
+		};
 		return;
 	}
 	l->script = ls->next[0];
@@ -184,10 +185,11 @@ static struct login *login_new(struct sim *s)
 	take_script(s, l);
 	if (ls->n == LOGINS_MAX) {
 		ls->l[0]->state = L_EXPIRED;
-		logins_wake(s);                 /* nobody waits for it any more */
+		logins_wake(s); /* nobody waits for it any more */
 		login_free(ls->l[0]);
 		ls->n--;
-		memmove(&ls->l[0], &ls->l[1], ls->n * sizeof(ls->l[0]));
+		for (size_t i = 0; i < ls->n; i++)
+			ls->l[i] = ls->l[i + 1];
 	}
 	ls->l[ls->n++] = l;
 	return l;
@@ -209,12 +211,13 @@ static bool list_binds(struct call *c, bool *some)
 		violation(c, "wrong_type", "local_token_list must be an array");
 		return false;
 	}
-	json_each(it, list) {
+	json_each (it, list) {
 		struct view v;
 		struct bot *b;
 
 		if (json_str(it, &v) < 0) {
-			violation(c, "wrong_type", "local_token_list holds something that is no string");
+			violation(c, "wrong_type",
+				"local_token_list holds something that is no string");
 			continue;
 		}
 		b = bot_by_token(c->sim, v);
@@ -222,7 +225,8 @@ static bool list_binds(struct call *c, bool *some)
 		n++;
 	}
 	if (n > 10)
-		violation(c, "too_many_tokens", "local_token_list holds %zu, at most 10 belong there", n);
+		violation(c, "too_many_tokens",
+			"local_token_list holds %zu, at most 10 belong there", n);
 	*some = n > 0;
 	return found;
 }
@@ -319,7 +323,7 @@ static void put_scripted(struct sim *s, struct login *l, struct json_out *w)
 		!opt_bool(j, "no_host", false))
 		put_redirect(s, l, w);
 	if (json_type(j) == JSON_OBJECT)
-		json_each(m, j)
+		json_each (m, j)
 			if (strcmp(json_name(m), "no_host") != 0)
 				json_put_json(w, json_name(m), m);
 	json_free(&j);
@@ -393,7 +397,8 @@ static void answer_status(struct call *c, struct login *l)
 /* Is there something to say that this client has not heard? has_number: it brings one. */
 static bool news(struct sim *s, const struct login *l, bool has_number)
 {
-	if (l->script.n || l->state > L_SCANNED || l->script.auto_confirm || sim_now(s) >= l->expires)
+	if (l->script.n || l->state > L_SCANNED || l->script.auto_confirm ||
+		sim_now(s) >= l->expires)
 		return true;
 	if (l->state == L_WAIT)
 		return false;
@@ -522,7 +527,8 @@ void logins_json(struct sim *s, struct json_out *w)
 		json_put_z(w, "content", l->content);
 		json_put_z(w, "status", state_names[late ? L_EXPIRED : l->state]);
 		json_put_int(w, "left_ms", late ? 0 : l->expires - sim_now(s));
-		json_put_z(w, "number", l->script.verify && !l->number_right ? l->script.verify : NULL);
+		json_put_z(w, "number",
+			l->script.verify && !l->number_right ? l->script.verify : NULL);
 		json_put_bool(w, "scripted", l->script.n > 0);
 		json_put_z(w, "bot", *l->bot_id ? l->bot_id : NULL);
 		json_close(w);

@@ -47,11 +47,16 @@ static int number(const char *text, long long max, int64_t *out)
 static int read_options(int argc, char **argv, struct sim_opts *o)
 {
 	static const struct option options[] = {
-		{ "dir", required_argument, NULL, 'd' }, { "tls", no_argument, NULL, 't' },
-		{ "auto-confirm", no_argument, NULL, 'a' }, { "hold-ms", required_argument, NULL, 'h' },
-		{ "port-base", required_argument, NULL, 'p' }, { "user", required_argument, NULL, 'u' },
-		{ "model-delay-ms", required_argument, NULL, 'm' }, { "verbose", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'H' }, { NULL, 0, NULL, 0 },
+		{ "dir", required_argument, NULL, 'd' },
+		{ "tls", no_argument, NULL, 't' },
+		{ "auto-confirm", no_argument, NULL, 'a' },
+		{ "hold-ms", required_argument, NULL, 'h' },
+		{ "port-base", required_argument, NULL, 'p' },
+		{ "user", required_argument, NULL, 'u' },
+		{ "model-delay-ms", required_argument, NULL, 'm' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'H' },
+		{ NULL, 0, NULL, 0 },
 	};
 	int64_t port = 0;
 	int c, rc = 0;
@@ -93,13 +98,12 @@ static int prepare_dir(struct sim_opts *o, char path[PATH_SIZE], struct err *e)
 	return file_mkdirs(path, 0700, e);
 }
 
-static int run(struct sim_opts *o, struct err *e)
+static int run(struct sim_opts *o, char path[PATH_SIZE], struct err *e)
 {
 	struct str line = STR_INIT(8192);
 	struct loop *l = NULL;
 	struct sigwatch *term = NULL, *intr = NULL;
 	struct sim *s = NULL;
-	char path[PATH_SIZE];
 	int rc = -1;
 
 	if (prepare_dir(o, path, e) < 0 || loop_open(&l, NULL, e) < 0 ||
@@ -113,7 +117,8 @@ static int run(struct sim_opts *o, struct err *e)
 out:
 	sim_close(&s);
 	if (l)
-		(void)loop_step(l, 0, NULL);   /* libevent lets go of the connections in its own time */
+		(void)loop_step(
+			l, 0, NULL); /* libevent lets go of the connections in its own time */
 	sigwatch_free(&intr);
 	sigwatch_free(&term);
 	loop_close(&l);
@@ -125,6 +130,7 @@ int main(int argc, char **argv)
 {
 	struct sim_opts o = { .model_delay_ms = -1 };
 	struct err e = ERR_INIT;
+	char path[PATH_SIZE];
 	int rc = read_options(argc, argv, &o);
 
 	if (rc < 0) {
@@ -134,7 +140,7 @@ int main(int argc, char **argv)
 	if (rc > 0)
 		return 0;
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (run(&o, &e) < 0) {
+	if (run(&o, path, &e) < 0) {
 		fprintf(stderr, "kairo-sim: %s\n", e.msg);
 		return 1;
 	}

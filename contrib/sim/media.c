@@ -10,28 +10,28 @@
 
 #define BLOBS_MAX  128
 #define BLOBS_KEEP ((size_t)256 << 20)
-#define HEX_SET    "0123456789abcdefABCDEF"
+#define HEX_SET	   "0123456789abcdefABCDEF"
 
-enum { MEDIA_IMAGE = 1, MEDIA_VIDEO, MEDIA_FILE, MEDIA_VOICE };   /* media_type of an upload */
-enum { ITEM_IMAGE = 2, ITEM_VOICE, ITEM_FILE, ITEM_VIDEO };       /* type of an item */
+enum { MEDIA_IMAGE = 1, MEDIA_VIDEO, MEDIA_FILE, MEDIA_VOICE }; /* media_type of an upload */
+enum { ITEM_IMAGE = 2, ITEM_VOICE, ITEM_FILE, ITEM_VIDEO };	/* type of an item */
 
 struct blob {
-	struct blob *next;             /* newest first */
+	struct blob *next; /* newest first */
 	uint64_t id;
-	char param[49];                /* what finds it */
+	char param[49]; /* what finds it */
 	char filekey[33];
 	unsigned char key[16];
-	bool plain, stored;            /* not encrypted; uploaded (or ours from the start) */
+	bool plain, stored; /* not encrypted; uploaded (or ours from the start) */
 	int64_t media_type, raw_size, size;
 	char md5[33], name[256];
-	struct str bytes;              /* as they lie on the CDN */
+	struct str bytes; /* as they lie on the CDN */
 };
 
 struct media {
 	struct blob *first;
 	size_t n, held;
 	uint64_t last_id;
-	unsigned uploads;              /* header case goes by turns */
+	unsigned uploads; /* header case goes by turns */
 };
 
 int media_open(struct media **out, struct err *e)
@@ -102,8 +102,8 @@ static struct blob *blob_by_param(struct media *m, struct view param)
 }
 
 /* --- AES-128-ECB with PKCS#7, MD5 ------------------------------------------------------------- */
-static int aes(bool encrypt, bool padding, const unsigned char key[16], struct view in,
-	struct str *out)
+static int aes(
+	bool encrypt, bool padding, const unsigned char key[16], struct view in, struct str *out)
 {
 	EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
 	int n = 0, last = 0, rc = -1;
@@ -117,7 +117,7 @@ static int aes(bool encrypt, bool padding, const unsigned char key[16], struct v
 		EVP_CipherUpdate(ctx, to, &n, (const unsigned char *)in.p, (int)in.n) != 1 ||
 		EVP_CipherFinal_ex(ctx, to + n, &last) != 1)
 		goto out;
-	str_grew(out, (size_t)(n + last));
+	str_grew(out, (size_t)n + (size_t)last);
 	rc = 0;
 out:
 	EVP_CIPHER_CTX_free(ctx);
@@ -130,7 +130,7 @@ static void md5_hex(struct view v, char out[33])
 	unsigned n = 0;
 
 	EVP_Digest(v.n ? v.p : "", v.n, sum, &n, EVP_md5(), NULL);
-	for (unsigned i = 0; i < 16; i++)
+	for (size_t i = 0; i < 16; i++)
 		snprintf(out + 2 * i, 3, "%02x", sum[i]);
 }
 
@@ -174,7 +174,8 @@ static bool field(struct call *c, bool ok, const char *what)
 
 static bool read_grant(struct call *c, struct blob *b)
 {
-	struct view filekey = check_str(c, c->body, "filekey"), aeskey = check_str(c, c->body, "aeskey");
+	struct view filekey = check_str(c, c->body, "filekey"),
+		    aeskey = check_str(c, c->body, "aeskey");
 	struct view md5 = check_str(c, c->body, "rawfilemd5");
 	bool ok;
 
@@ -189,7 +190,8 @@ static bool read_grant(struct call *c, struct blob *b)
 	ok &= field(c, md5.n == 32 && all_of(md5, HEX_SET), "rawfilemd5 is not 32 hex digits");
 	ok &= field(c, b->media_type >= MEDIA_IMAGE && b->media_type <= MEDIA_VOICE,
 		"media_type is not 1 to 4");
-	ok &= field(c, b->raw_size >= 0 && b->raw_size <= INT64_MAX / 2 && b->size == padded(b->raw_size),
+	ok &= field(c,
+		b->raw_size >= 0 && b->raw_size <= INT64_MAX / 2 && b->size == padded(b->raw_size),
 		"filesize is not the padded rawsize");
 	if (ok) {
 		(void)copy_z(b->filekey, sizeof(b->filekey), filekey);
@@ -298,7 +300,10 @@ static void cdn_upload(struct call *c)
 	same = b && view_eqs(str_view(&filekey), b->filekey);
 	str_release(&filekey);
 	if (!same || b->stored) {
-		cdn_refuse(c, 403, !b ? "unknown parameter" : same ? "already used" : "wrong filekey");
+		cdn_refuse(c, 403,
+			!b     ? "unknown parameter"
+			: same ? "already used"
+			       : "wrong filekey");
 		return;
 	}
 	wrong = check_upload(b, hreq_body(c->req));
@@ -361,8 +366,10 @@ void cdn_on_request(void *arg, struct hreq *r)
 	bool upload = !strcmp(hreq_path(r), "/c2c/upload");
 	bool known = upload || !strcmp(hreq_path(r), "/c2c/download");
 	bool method = !strcmp(hreq_method(r), upload ? "POST" : "GET");
-	struct call *c =
-		call_new(arg, r, upload ? "cdn_upload" : known ? "cdn_download" : "unknown");
+	struct call *c = call_new(arg, r,
+		upload	? "cdn_upload"
+		: known ? "cdn_download"
+			: "unknown");
 
 	if (!c)
 		return;
@@ -409,7 +416,7 @@ static bool key_opens(struct view text, const struct blob *b)
 	struct str hex = STR_INIT(256);
 	unsigned char key[16];
 	bool ok = base64_decode(text, &hex) == 0 && hex_to_key(str_view(&hex), key) == 0 &&
-		memcmp(key, b->key, 16) == 0;
+		  memcmp(key, b->key, 16) == 0;
 
 	str_release(&hex);
 	return ok;
@@ -421,13 +428,14 @@ static bool size_right(struct call *c, const struct json *obj, int64_t type, con
 	unsigned long long n;
 
 	if (type != ITEM_FILE)
-		return check_int(c, obj, type == ITEM_IMAGE ? "mid_size" : "video_size", -1) == b->size;
+		return check_int(c, obj, type == ITEM_IMAGE ? "mid_size" : "video_size", -1) ==
+		       b->size;
 	len = check_str(c, obj, "len");
 	return parse_u64(len, &n) == 0 && n == (unsigned long long)b->raw_size;
 }
 
-static void check_extras(struct call *c, const struct json *item, const struct json *obj,
-	const struct json *m)
+static void check_extras(
+	struct call *c, const struct json *item, const struct json *obj, const struct json *m)
 {
 	if (json_member(item, "create_time_ms") || json_member(item, "is_completed") ||
 		json_member(obj, "aeskey") || json_member(m, "full_url"))
@@ -454,8 +462,8 @@ int media_accept(struct call *c, const struct json *item, struct delivery *d, co
 		return -1;
 	check_extras(c, item, obj, m);
 	if (b->media_type != k->media_type) {
-		violation(c, "media_type", "uploaded as %lld, sent as an %s", (long long)b->media_type,
-			k->member);
+		violation(c, "media_type", "uploaded as %lld, sent as an %s",
+			(long long)b->media_type, k->member);
 		state = "wrong type";
 	}
 	if (!size_right(c, obj, type, b)) {
@@ -481,7 +489,8 @@ static const char *sniff(struct view v)
 		return "image/jpeg";
 	if (view_starts(v, VIEW("GIF8")))
 		return "image/gif";
-	if (v.n > 12 && view_starts(v, VIEW("RIFF")) && view_eqs(view_cut(view_from(v, 8), 4), "WEBP"))
+	if (v.n > 12 && view_starts(v, VIEW("RIFF")) &&
+		view_eqs(view_cut(view_from(v, 8), 4), "WEBP"))
 		return "image/webp";
 	return "application/octet-stream";
 }
@@ -620,8 +629,8 @@ static int put_items(struct sim *s, const struct json *spec, const struct kind *
 	return json_out_end(&w, e);
 }
 
-int media_inbound(struct sim *s, const struct json *spec, struct str *items, struct str *label,
-	struct err *e)
+int media_inbound(
+	struct sim *s, const struct json *spec, struct str *items, struct str *label, struct err *e)
 {
 	static const char *const names[] = { "image", "voice", "file", "video", NULL };
 	static const char *const forms[] = { "hex", "raw", "aeskey", "none", NULL };

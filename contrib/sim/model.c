@@ -30,14 +30,14 @@ struct talk {
 	struct step *step;
 	struct fault *fault;
 	struct timer *timer;
-	size_t at;                   /* the next piece */
+	size_t at; /* the next piece */
 	bool stream, begun;
-	uint64_t n;                  /* of the request */
+	uint64_t n; /* of the request */
 };
 
 struct model {
 	struct sim *sim;
-	char *script[SCRIPT_MAX];    /* JSON text of each entry */
+	char *script[SCRIPT_MAX]; /* JSON text of each entry */
 	size_t nscript, at;
 	bool repeat;
 	struct talk *talks;
@@ -97,7 +97,7 @@ int model_script(struct sim *s, const struct json *j, struct err *e)
 	if (!opt_bool(j, "append", false))
 		script_clear(m);
 	m->repeat = opt_bool(j, "repeat", false);
-	json_each(it, list) {
+	json_each (it, list) {
 		struct str text = STR_INIT(SIM_BODY_MAX);
 
 		if (json_type(it) != JSON_OBJECT)
@@ -136,8 +136,9 @@ static struct step *make_step(struct model *m, const struct json *request, bool 
 	rand_hex(hex, 8);
 	snprintf(id, sizeof(id), "chatcmpl-%s", hex);
 	if (text) {
-		rc = json_read(&j, view_of(text), &json_limits_wire, &e) < 0 ? -1 :
-			step_from_json(s, j, m->sim, stream, id, &e);
+		rc = json_read(&j, view_of(text), &json_limits_wire, &e) < 0
+			     ? -1
+			     : step_from_json(s, j, m->sim, stream, id, &e);
 		json_free(&j);
 	}
 	if (rc == 0 && (!text || s->demo)) {
@@ -190,8 +191,10 @@ static struct hreply talk_head(const struct talk *t)
 	const struct step *s = t->step;
 	const char *type = s->status != 200 || !t->stream ? NULL : "text/event-stream";
 
-	return (struct hreply){ .status = s->status, .type = s->type ? s->type : type,
-		.extra = s->headers, .close = s->cut || s->reset };
+	return (struct hreply){ .status = s->status,
+		.type = s->type ? s->type : type,
+		.extra = s->headers,
+		.close = s->cut || s->reset };
 }
 
 static void talk_end(struct talk *t)
@@ -338,7 +341,8 @@ static void apply_fault(struct talk *t)
 		s->delay_ms = f->ms;
 	if (f->kind == F_CUT)
 		s->n = s->n / 2;
-	else if (f->kind == F_STALL || f->kind == F_DROP || f->kind == F_RESET || f->kind == F_EMPTY)
+	else if (f->kind == F_STALL || f->kind == F_DROP || f->kind == F_RESET ||
+		 f->kind == F_EMPTY)
 		s->n = 0;
 	if (f->kind != F_STATUS && f->kind != F_BODY)
 		return;
@@ -391,9 +395,11 @@ void model_on_request(void *arg, struct hreq *r)
 	if (!strcmp(hreq_path(r), "/v1/chat/completions") && !strcmp(hreq_method(r), "POST"))
 		completions(s, r);
 	else if (!strcmp(hreq_path(r), "/v1/models") && !strcmp(hreq_method(r), "GET"))
-		hreq_reply(&r, &(struct hreply){ .status = 200,
-			.body = VIEW("{\"object\":\"list\",\"data\":[{\"id\":\"kairo-demo\",\"object\":\"model\","
-				     "\"created\":1767225600,\"owned_by\":\"kairo-sim\"}]}") });
+		hreq_reply(&r,
+			&(struct hreply){ .status = 200,
+				.body = VIEW(
+					"{\"object\":\"list\",\"data\":[{\"id\":\"kairo-demo\",\"object\":\"model\","
+					"\"created\":1767225600,\"owned_by\":\"kairo-sim\"}]}") });
 	else
 		refuse(r, 404, "no such endpoint");
 }

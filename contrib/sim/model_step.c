@@ -40,7 +40,7 @@ static int step_piece(struct step *s)
 		return -1;
 	if (s->n && s->ends[s->n - 1] == s->bytes.n)
 		return 0;
-	if ((s->n & (s->n - 1)) == 0) {          /* full at each power of two */
+	if ((s->n & (s->n - 1)) == 0) { /* full at each power of two */
 		ends = realloc(s->ends, (s->n ? s->n * 2 : 1) * sizeof(*ends));
 		if (!ends)
 			return -1;
@@ -86,8 +86,8 @@ static int chunk_close(struct json_out *w, struct step *s, const char *finish)
 	return step_piece(s);
 }
 
-static int put_text_chunks(struct step *s, const char *id, const char *field, struct view text,
-	size_t chars)
+static int put_text_chunks(
+	struct step *s, const char *id, const char *field, struct view text, size_t chars)
 {
 	while (text.n) {
 		size_t n = chars ? utf8_cut_chars(text, chars) : text.n;
@@ -152,11 +152,11 @@ static int put_finish(struct step *s, const char *id, const char *reason, const 
 /* What an answer is made of, whether from a script or from the demo. */
 struct parts {
 	struct view text, reasoning;
-	const struct json *calls;     /* array of {"id","name","arguments"} */
-	struct view name, arguments;  /* or one call */
+	const struct json *calls;    /* array of {"id","name","arguments"} */
+	struct view name, arguments; /* or one call */
 	const struct json *usage;
 	struct view finish;
-	int64_t chars;                /* a delta; 0: all in one */
+	int64_t chars; /* a delta; 0: all in one */
 };
 
 static struct view arguments_of(const struct json *call, struct str *buf)
@@ -182,7 +182,7 @@ static void put_calls(struct json_out *w, const struct parts *p, const char *id,
 		snprintf(name, sizeof(name), "call_%s", id + strlen(id) - 8);
 		put_call(w, 0, view_of(name), p->name, p->arguments, with_index);
 	}
-	json_each(call, p->calls) {
+	json_each (call, p->calls) {
 		snprintf(name, sizeof(name), "call_%s_%d", id + strlen(id) - 8, (int)i);
 		str_reset(&args);
 		put_call(w, i, opt_str(call, "id", name), opt_str(call, "name", ""),
@@ -243,7 +243,9 @@ static int make_whole(struct step *s, const struct parts *p, const char *id)
 		put_calls(&w, p, id, false);
 	json_close(&w);
 	json_put_str(&w, "finish_reason",
-		p->finish.n ? p->finish : has_calls(p) ? VIEW("tool_calls") : VIEW("stop"));
+		p->finish.n    ? p->finish
+		: has_calls(p) ? VIEW("tool_calls")
+			       : VIEW("stop"));
 	json_close(&w);
 	json_close_array(&w);
 	json_open(&w, "usage");
@@ -259,7 +261,7 @@ static int make_whole(struct step *s, const struct parts *p, const char *id)
 /* A string goes out byte for byte; an object becomes one event. */
 static int read_events(struct step *s, const struct json *list, struct err *e)
 {
-	json_each(it, list) {
+	json_each (it, list) {
 		struct view v;
 
 		if (json_str(it, &v) == 0) {
@@ -282,7 +284,8 @@ static void read_manner(struct step *s, const struct json *j, const struct sim *
 
 	s->status = (int)opt_int(j, "status", 200);
 	s->first_ms = opt_int(j, "first_ms", 0);
-	s->delay_ms = opt_int(j, "delay_ms", opt_bool(j, "demo", false) ? sim->set.model_delay_ms : 0);
+	s->delay_ms =
+		opt_int(j, "delay_ms", opt_bool(j, "demo", false) ? sim->set.model_delay_ms : 0);
 	s->stall = opt_bool(j, "stall", false);
 	s->cut = opt_bool(j, "cut", false);
 	s->reset = opt_bool(j, "reset", false);
@@ -297,7 +300,7 @@ static int read_headers(struct step *s, const struct json *j, struct err *e)
 
 	if (json_get_object(j, "headers", JSON_OPTIONAL, &obj, e) < 0)
 		return -1;
-	json_each(m, obj) {
+	json_each (m, obj) {
 		struct view v;
 
 		if (json_str(m, &v) < 0)
@@ -313,8 +316,10 @@ static int read_headers(struct step *s, const struct json *j, struct err *e)
 int step_from_json(struct step *s, const struct json *j, const struct sim *sim, bool stream,
 	const char *id, struct err *e)
 {
-	struct parts p = { .text = opt_str(j, "text", NULL), .chars = opt_int(j, "chunk", 0),
-		.reasoning = opt_str(j, "reasoning", NULL), .usage = json_member(j, "usage"),
+	struct parts p = { .text = opt_str(j, "text", NULL),
+		.chars = opt_int(j, "chunk", 0),
+		.reasoning = opt_str(j, "reasoning", NULL),
+		.usage = json_member(j, "usage"),
 		.finish = opt_str(j, "finish_reason", NULL) };
 	const struct json *events = NULL;
 	int rc;
@@ -326,8 +331,9 @@ int step_from_json(struct step *s, const struct json *j, const struct sim *sim, 
 		return -1;
 	if (events)
 		return read_events(s, events, e);
-	rc = json_member(j, "body") && json_type(json_member(j, "body")) != JSON_STRING ?
-		json_print(json_member(j, "body"), &s->bytes, e) : opt_bytes(j, "body", &s->bytes, e);
+	rc = json_member(j, "body") && json_type(json_member(j, "body")) != JSON_STRING
+		     ? json_print(json_member(j, "body"), &s->bytes, e)
+		     : opt_bytes(j, "body", &s->bytes, e);
 	if (rc < 0)
 		return -1;
 	if (s->bytes.n)

@@ -5,17 +5,17 @@
 #include "model.h"
 
 struct step {
-	struct str bytes;            /* all pieces one after the other */
-	size_t *ends;                /* where each piece ends */
+	struct str bytes; /* all pieces one after the other */
+	size_t *ends;	  /* where each piece ends */
 	size_t n;
 	int status;
-	char *headers, *type;        /* NULL: none, and the type that fits */
-	int64_t first_ms, delay_ms;  /* before the first piece, between pieces */
-	bool stall, cut, reset;      /* how it ends, if not well */
-	bool demo;                   /* the script leaves this one to the demo */
+	char *headers, *type;	    /* NULL: none, and the type that fits */
+	int64_t first_ms, delay_ms; /* before the first piece, between pieces */
+	bool stall, cut, reset;	    /* how it ends, if not well */
+	bool demo;		    /* the script leaves this one to the demo */
 };
 
-struct step *step_new(void);     /* NULL: out of memory */
+struct step *step_new(void); /* NULL: out of memory */
 void step_free(struct step *s);
 struct view step_view(const struct step *s, size_t i);
 /* By an entry of a script; id names the completion. */

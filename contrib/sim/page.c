@@ -3,12 +3,13 @@
 
 #include "control.h"
 
-/* Both defined by the linker's view of page.html (see CMakeLists.txt). */
-extern const char sim_page_start[], sim_page_end[];
+/* Both from page.S. */
+extern const char sim_page_start[];
+extern const uint64_t sim_page_size;
 
 struct view page_html(void)
 {
-	return (struct view){ sim_page_start, (size_t)(sim_page_end - sim_page_start) };
+	return (struct view){ sim_page_start, (size_t)sim_page_size };
 }
 
 /* One path of dark squares with the quiet zone of four modules around them. */

@@ -48,13 +48,13 @@ static X509 *make_cert(EVP_PKEY *key, X509 *issuer, EVP_PKEY *issuer_key, const 
 	if (!c || !X509_set_version(c, 2) ||
 		!ASN1_INTEGER_set_uint64(X509_get_serialNumber(c), serial >> 1) ||
 		!X509_gmtime_adj(X509_getm_notBefore(c), -3600) ||
-		!X509_gmtime_adj(X509_getm_notAfter(c), VALID_SECONDS) || !X509_set_pubkey(c, key) ||
-		name_cert(c, issuer, cn) < 0 ||
+		!X509_gmtime_adj(X509_getm_notAfter(c), VALID_SECONDS) ||
+		!X509_set_pubkey(c, key) || name_cert(c, issuer, cn) < 0 ||
 		add_ext(c, issuer ? issuer : c, NID_basic_constraints,
 			issuer ? "critical,CA:FALSE" : "critical,CA:TRUE") < 0 ||
 		add_ext(c, issuer ? issuer : c, NID_key_usage,
-			issuer ? "critical,digitalSignature,keyEncipherment" :
-				 "critical,keyCertSign,cRLSign") < 0 ||
+			issuer ? "critical,digitalSignature,keyEncipherment"
+			       : "critical,keyCertSign,cRLSign") < 0 ||
 		(issuer && add_ext(c, issuer, NID_ext_key_usage, "serverAuth") < 0) ||
 		(issuer && add_ext(c, issuer, NID_subject_alt_name,
 				   "IP:127.0.0.1,IP:::1,DNS:localhost") < 0) ||
@@ -91,19 +91,32 @@ static SSL_CTX *make_ctx(X509 *cert, EVP_PKEY *key)
 	return ctx;
 }
 
-int pki_open(struct ssl_ctx_st **out, const char *dir, char *ca_file, size_t size, struct err *e)
+static SSL_CTX *make_cdn_ctx(X509 *cert, EVP_PKEY *key)
+{
+	SSL_CTX *ctx = make_ctx(cert, key);
+
+	if (ctx && (!SSL_CTX_set_max_proto_version(ctx, TLS1_2_VERSION) ||
+			   !SSL_CTX_set_cipher_list(ctx, "AES256-GCM-SHA384"))) {
+		SSL_CTX_free(ctx);
+		return NULL;
+	}
+	return ctx;
+}
+
+int pki_open(struct ssl_ctx_st **api, struct ssl_ctx_st **cdn, const char *dir, char *ca_file,
+	size_t size, struct err *e)
 {
 	EVP_PKEY *ca_key = EVP_RSA_gen(2048), *key = EVP_RSA_gen(2048);
 	X509 *ca = NULL, *cert = NULL;
 	char path[PATH_SIZE];
 	int rc = -1;
 
-	*out = NULL;
+	*api = *cdn = NULL;
 	if (path_join(path, dir, "ca.pem", e) < 0 || copy_z(ca_file, size, view_of(path)) < 0)
 		goto out;
 	ca = ca_key ? make_cert(ca_key, NULL, ca_key, "kairo-sim test authority") : NULL;
 	cert = ca && key ? make_cert(key, ca, ca_key, "kairo-sim") : NULL;
-	if (!cert || !(*out = make_ctx(cert, key))) {
+	if (!cert || !(*api = make_ctx(cert, key)) || !(*cdn = make_cdn_ctx(cert, key))) {
 		err_set(e, E_IO, "OpenSSL cannot make certificates");
 		goto out;
 	}

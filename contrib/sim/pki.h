@@ -9,7 +9,9 @@
 struct ssl_ctx_st;
 
 /* Makes both anew in memory; the authority's certificate goes to dir/ca.pem, whose path is put into
- * ca_file. The keys never touch the disk. Free with SSL_CTX_free. */
-int pki_open(struct ssl_ctx_st **out, const char *dir, char *ca_file, size_t size, struct err *e);
+ * ca_file. The keys never touch the disk. *cdn speaks TLS 1.2 with RSA key exchange and nothing
+ * else, as the real CDN does (wire reference, 9.3). Free both with SSL_CTX_free. */
+int pki_open(struct ssl_ctx_st **api, struct ssl_ctx_st **cdn, const char *dir, char *ca_file,
+	size_t size, struct err *e);
 
 #endif

@@ -10,10 +10,10 @@
 #define MARK_BAD "\xee\x80\x81"
 
 struct dressing {
-	const char *id, *token;     /* in place of the message's own */
+	const char *id, *token; /* in place of the message's own */
 	bool no_id;
-	const char *before;         /* the text begins with this */
-	int64_t pad;                /* and is this long */
+	const char *before; /* the text begins with this */
+	int64_t pad;	    /* and is this long */
 };
 
 /* --- Cursors ---------------------------------------------------------------------------------- */
@@ -70,8 +70,8 @@ static void put_text(struct json_out *w, const char *text, const struct dressing
 	str_release(&s);
 }
 
-static void put_text_item(struct json_out *w, const struct inbound *m, const char *id,
-	const struct dressing *d)
+static void put_text_item(
+	struct json_out *w, const struct inbound *m, const char *id, const struct dressing *d)
 {
 	json_open_array(w, "item_list");
 	json_open(w, NULL);
@@ -97,8 +97,8 @@ static bool extra_has(const struct json *extra, const char *name)
 	return extra && json_member(extra, name);
 }
 
-static void put_message(struct json_out *w, const struct bot *b, const struct inbound *m,
-	const struct dressing *d)
+static void put_message(
+	struct json_out *w, const struct bot *b, const struct inbound *m, const struct dressing *d)
 {
 	const char *id = d->no_id ? NULL : d->id ? d->id : m->id;
 	const char *token = d->token ? d->token : m->token;
@@ -137,12 +137,12 @@ static void put_message(struct json_out *w, const struct bot *b, const struct in
 		put_text_item(w, m, id, d);
 	if (token)
 		json_put_z(w, "context_token", token);
-	json_open(w, "sim_unknown");          /* a client has to live with fields it never saw */
+	json_open(w, "sim_unknown"); /* a client has to live with fields it never saw */
 	json_put_null(w, "later");
 	json_put_double(w, "ratio", 0.5);
 	json_close(w);
 	if (extra)
-		json_each(it, extra)
+		json_each (it, extra)
 			json_put_json(w, json_name(it), it);
 	json_close(w);
 	json_free(&extra);
@@ -198,8 +198,10 @@ static uint64_t put_messages(struct call *c, struct json_out *w, uint64_t from, 
 		if (m->n > from)
 			list[n++] = m;
 	if (fault_is(c->fault, F_BAD_MESSAGE))
-		json_put_raw(w, NULL, c->fault->body.n ? str_view(&c->fault->body) :
-			VIEW("{\"message_id\":{},\"from_user_id\":7,\"item_list\":\"?\"}"));
+		json_put_raw(w, NULL,
+			c->fault->body.n
+				? str_view(&c->fault->body)
+				: VIEW("{\"message_id\":{},\"from_user_id\":7,\"item_list\":\"?\"}"));
 	for (size_t i = 0; i < n; i++)
 		put_one(c, w, list[fault_is(c->fault, F_REORDER) ? n - 1 - i : i]);
 	return n ? list[n - 1]->n : from;
@@ -210,7 +212,9 @@ static void swap_marks(struct call *c)
 	if (fault_is(c->fault, F_NUL_TEXT))
 		replace_bytes(&c->out, VIEW(MARK_NUL), VIEW("a\\u0000b"));
 	if (fault_is(c->fault, F_BAD_UTF8))
-		replace_bytes(&c->out, VIEW(MARK_BAD), VIEW("a\xff\xc0\xaf\xed\xa0\x80" "b"));
+		replace_bytes(&c->out, VIEW(MARK_BAD),
+			VIEW("a\xff\xc0\xaf\xed\xa0\x80"
+			     "b"));
 }
 
 /* --- Answering -------------------------------------------------------------------------------- */
@@ -234,7 +238,8 @@ static void poll_answer(struct call *c)
 	struct json_out w;
 
 	if (any && !c->fault)
-		c->fault = faults_take(c->sim->faults, c->endpoint, WHEN_MESSAGES, hreq_body(c->req));
+		c->fault =
+			faults_take(c->sim->faults, c->endpoint, WHEN_MESSAGES, hreq_body(c->req));
 	if (fault_is(c->fault, F_REDELIVER)) {
 		uint64_t back = c->fault->bytes > 0 ? (uint64_t)c->fault->bytes : 1;
 

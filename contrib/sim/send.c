@@ -8,7 +8,7 @@
 #include "ilink.h"
 #include "media.h"
 
-#define TEXT_VIOLATION 4000     /* characters; a client should have cut long before */
+#define TEXT_VIOLATION 4000 /* characters; a client should have cut long before */
 #define SPACING_MS     100
 
 struct outgoing {
@@ -52,8 +52,8 @@ static const struct json *read_item(struct call *c, const struct json *msg, cons
 		return NULL;
 	}
 	if (json_count(list) != 1) {
-		violation(c, json_count(list) ? "several_items" : "no_item", "%zu items in one request",
-			json_count(list));
+		violation(c, json_count(list) ? "several_items" : "no_item",
+			"%zu items in one request", json_count(list));
 		return NULL;
 	}
 	if (json_type(json_first(list)) != JSON_OBJECT) {
@@ -113,7 +113,8 @@ static void check_token_of(struct call *c, const struct outgoing *o, const struc
 	if (!o->token.n)
 		note(c, "no_context_token", "a send without context_token");
 	else if (!p || !peer_knows_token(p, o->token))
-		violation(c, "context_token_unknown", "a context_token that this person was not given");
+		violation(c, "context_token_unknown",
+			"a context_token that this person was not given");
 	else if (!view_eqs(o->token, peer_token(p)))
 		note(c, "context_token_old", "not the newest context_token");
 }
@@ -123,7 +124,7 @@ static const char *policy_says(struct call *c, const struct outgoing *o, const s
 {
 	const struct settings *set = &c->sim->set;
 
-	if (!p || !p->last_in)
+	if (!p->last_in)
 		return "prepare failed";
 	if (set->token_strict && (!o->token.n || !peer_knows_token(p, o->token)))
 		return "prepare failed";
@@ -146,7 +147,8 @@ static void check_spacing(struct call *c, struct peer *p)
 		violation(c, "send_overlap", "send %llu to this person has no answer yet",
 			(unsigned long long)p->sending->n);
 	if (p->refused)
-		note(c, "send_after_refusal", "a send after a refusal, with nothing new from the person");
+		note(c, "send_after_refusal",
+			"a send after a refusal, with nothing new from the person");
 }
 
 /* --- Answering -------------------------------------------------------------------------------- */
@@ -191,8 +193,8 @@ static void send_ended(struct call *c)
 /* Keep what was sent; text_cap may shorten what the phone shows. */
 static struct delivery *record(struct call *c, const struct outgoing *o)
 {
-	const struct delivery *earlier = o->client_id.n ?
-		delivery_by_client_id(c->sim, c->bot, o->to, o->client_id) : NULL;
+	const struct delivery *earlier =
+		o->client_id.n ? delivery_by_client_id(c->sim, c->bot, o->to, o->client_id) : NULL;
 	struct delivery *d = delivery_new(c->sim, c->bot, o->to, NULL);
 	struct str item = STR_INIT(SIM_BODY_MAX);
 	struct view text = o->text;
@@ -212,7 +214,8 @@ static struct delivery *record(struct call *c, const struct outgoing *o)
 	return d;
 }
 
-static void refuse_send(struct call *c, const struct outgoing *o, struct peer *p, const char *errmsg)
+static void refuse_send(
+	struct call *c, const struct outgoing *o, struct peer *p, const char *errmsg)
 {
 	struct delivery *d = o->to.n ? record(c, o) : NULL;
 
@@ -229,12 +232,13 @@ static void refuse_send(struct call *c, const struct outgoing *o, struct peer *p
 /* The same client_id again: one message on the phone, the same answer. */
 static bool answer_again(struct call *c, const struct outgoing *o, struct peer *p)
 {
-	struct delivery *d = o->client_id.n ?
-		delivery_by_client_id(c->sim, c->bot, o->to, o->client_id) : NULL;
+	struct delivery *d =
+		o->client_id.n ? delivery_by_client_id(c->sim, c->bot, o->to, o->client_id) : NULL;
 
 	if (!d)
 		return false;
-	if (d->text && o->text.p && c->sim->set.text_over != OVER_CUT && !view_eqs(o->text, d->text))
+	if (d->text && o->text.p && c->sim->set.text_over != OVER_CUT &&
+		!view_eqs(o->text, d->text))
 		violation(c, "client_id_reused", "the same client_id with another text");
 	if (!d->accepted)
 		return false;
@@ -245,8 +249,8 @@ static bool answer_again(struct call *c, const struct outgoing *o, struct peer *
 	return true;
 }
 
-static void type_of_item(struct call *c, const struct outgoing *o, struct delivery *d,
-	const char **errmsg)
+static void type_of_item(
+	struct call *c, const struct outgoing *o, struct delivery *d, const char **errmsg)
 {
 	*errmsg = NULL;
 	switch (o->item_type) {
@@ -259,20 +263,46 @@ static void type_of_item(struct call *c, const struct outgoing *o, struct delive
 		if (media_accept(c, o->item, d, errmsg) == 0)
 			*errmsg = NULL;
 		break;
-	case 3:
-		violation(c, "voice_item", "voice from a bot is never shown");
-		break;
+	case 3: violation(c, "voice_item", "voice from a bot is never shown"); break;
 	default:
 		violation(c, "item_type", "type %lld is none of a bot's", (long long)o->item_type);
 		*errmsg = "invalid arguments";
 	}
 }
 
+static void deliver(struct call *c, const struct outgoing *o, struct peer *p)
+{
+	struct delivery *d = record(c, o);
+	const char *errmsg;
+
+	if (!d) {
+		call_refuse(c, -1, "out of memory");
+		return;
+	}
+	type_of_item(c, o, d, &errmsg);
+	if (errmsg) {
+		d->ret = -2;
+		d->errmsg = strdup(errmsg);
+		sim_count(c->sim, T_REFUSED);
+		call_refuse(c, -2, errmsg);
+		return;
+	}
+	p->used++;
+	d->accepted = true;
+	d->message_id = world_id(c->sim);
+	/* Tool progress and voice are taken and never seen. */
+	d->shown = !fault_is(c->fault, F_SILENT) && o->item_type != 3 && o->item_type < 11;
+	if (d->shown) {
+		p->typing_until = 0;
+		sim_count(c->sim, T_SENT);
+	}
+	answer_accepted(c, d, false);
+}
+
 void sendmessage(struct call *c)
 {
 	struct outgoing o = { .msg = NULL };
 	const char *errmsg;
-	struct delivery *d;
 	struct peer *p;
 
 	if (read_outgoing(c, &o, &errmsg) < 0) {
@@ -289,34 +319,12 @@ void sendmessage(struct call *c)
 	}
 	if (answer_again(c, &o, p))
 		return;
-	errmsg = policy_says(c, &o, p);
+	errmsg = p ? policy_says(c, &o, p) : "prepare failed";
 	if (errmsg) {
 		refuse_send(c, &o, p, errmsg);
 		return;
 	}
-	d = record(c, &o);
-	if (!d) {
-		call_refuse(c, -1, "out of memory");
-		return;
-	}
-	type_of_item(c, &o, d, &errmsg);
-	if (errmsg) {
-		d->ret = -2;
-		d->errmsg = strdup(errmsg);
-		sim_count(c->sim, T_REFUSED);
-		call_refuse(c, -2, errmsg);
-		return;
-	}
-	p->used++;
-	d->accepted = true;
-	d->message_id = world_id(c->sim);
-	/* Tool progress and voice are taken and never seen. */
-	d->shown = !fault_is(c->fault, F_SILENT) && o.item_type != 3 && o.item_type < 11;
-	if (d->shown) {
-		p->typing_until = 0;
-		sim_count(c->sim, T_SENT);
-	}
-	answer_accepted(c, d, false);
+	deliver(c, &o, p);
 }
 
 /* --- Typing ----------------------------------------------------------------------------------- */

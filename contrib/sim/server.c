@@ -19,7 +19,7 @@
 #define CONNS_MAX   256
 #define HEAD_MAX    ((size_t)64 << 10)
 #define HEADERS_MAX 64
-#define READ_AHEAD  ((size_t)256 << 10)   /* bytes kept of what follows an unanswered request */
+#define READ_AHEAD  ((size_t)256 << 10) /* bytes kept of what follows an unanswered request */
 
 enum chunk_state { CHUNK_SIZE, CHUNK_DATA, CHUNK_CRLF, CHUNK_TRAILER };
 enum conn_state { CONN_HEAD, CONN_BODY, CONN_BUSY, CONN_LAST };
@@ -28,10 +28,10 @@ struct conn {
 	struct server *srv;
 	struct conn *next, **link;
 	struct bufferevent *bev;
-	struct event *kick;         /* goes on with what is already read */
+	struct event *kick; /* goes on with what is already read */
 	struct hreq *req;
 	enum conn_state state;
-	bool reading, dead;         /* a handler runs inside conn_read; free when it returns */
+	bool reading, dead; /* a handler runs inside conn_read; free when it returns */
 };
 
 struct header {
@@ -40,12 +40,12 @@ struct header {
 
 struct hreq {
 	struct conn *conn;
-	char *head;                 /* the text that all pointers below point into */
+	char *head; /* the text that all pointers below point into */
 	char *method, *path, *query;
 	struct header headers[HEADERS_MAX];
 	size_t nheaders;
 	struct str body;
-	size_t want;                /* bytes of the body, or of the chunk, still to come */
+	size_t want; /* bytes of the body, or of the chunk, still to come */
 	enum chunk_state chunk;
 	bool chunked, keep, out_chunked;
 	void (*gone)(void *arg);
@@ -295,9 +295,7 @@ static int chunk_line(struct hreq *r, const char *line, size_t len)
 		r->chunk = r->want ? CHUNK_DATA : CHUNK_TRAILER;
 		return 0;
 	case CHUNK_DATA: return -1;
-	case CHUNK_CRLF:
-		r->chunk = CHUNK_SIZE;
-		return len ? -1 : 0;
+	case CHUNK_CRLF: r->chunk = CHUNK_SIZE; return len ? -1 : 0;
 	case CHUNK_TRAILER: break;
 	}
 	return len == 0;
@@ -405,8 +403,8 @@ static struct bufferevent *conn_bufferevent(struct server *s, evutil_socket_t fd
 	return bev;
 }
 
-static void server_on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa,
-	int len, void *arg)
+static void server_on_accept(
+	struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int len, void *arg)
 {
 	struct server *s = arg;
 	struct conn *c = s->nconns < CONNS_MAX ? calloc(1, sizeof(*c)) : NULL;
@@ -437,8 +435,8 @@ static void server_on_accept(struct evconnlistener *l, evutil_socket_t fd, struc
 }
 
 /* --- Server ----------------------------------------------------------------------------------- */
-int server_open(struct server **out, struct event_base *base, const struct server_opts *o,
-	struct err *e)
+int server_open(
+	struct server **out, struct event_base *base, const struct server_opts *o, struct err *e)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons((uint16_t)o->port) };
 	unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE;
@@ -451,8 +449,8 @@ int server_open(struct server **out, struct event_base *base, const struct serve
 	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	s->base = base;
 	s->o = *o;
-	s->listener = evconnlistener_new_bind(base, server_on_accept, s, flags, 128,
-		(struct sockaddr *)&sin, (int)sizeof(sin));
+	s->listener = evconnlistener_new_bind(
+		base, server_on_accept, s, flags, 128, (struct sockaddr *)&sin, (int)sizeof(sin));
 	if (!s->listener) {
 		free(s);
 		return err_sys(e, "cannot listen on 127.0.0.1:%d", o->port);
@@ -471,8 +469,10 @@ void server_close(struct server **sp)
 	if (!s)
 		return;
 	evconnlistener_free(s->listener);
-	while (s->conns)
-		conn_free(s->conns);
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = c->next;
+		conn_free(c);
+	}
 	free(s);
 }
 
@@ -571,7 +571,8 @@ bool hreq_peer_left(const struct hreq *r)
 	char byte;
 	ssize_t n = recv(bufferevent_getfd(r->conn->bev), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 
-	/* A client with a request open has nothing more to say but good-bye (over TLS: an alert). */
+	/* A client with a request open has nothing more to say but good-bye (over TLS: an alert).
+	 */
 	return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
@@ -595,7 +596,7 @@ static const char *reason(int status)
 	case 503: return "Service Unavailable";
 	case 504: return "Gateway Timeout";
 	case 524: return "A Timeout Occurred";
-	default:  return "Status";
+	default: return "Status";
 	}
 }
 

@@ -19,7 +19,9 @@
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 
-static const struct { const char *name, *topic; } tallies[T_ALL] = {
+static const struct {
+	const char *name, *topic;
+} tallies[T_ALL] = {
 	[T_REQUESTS] = { "requests", "requests" },
 	[T_POLLS] = { "polls", "polls" },
 	[T_SENT] = { "sent", "chat" },
@@ -115,19 +117,21 @@ static int listen_all(struct sim *s, struct err *e)
 	const struct listener {
 		struct server **to;
 		server_cb *cb;
-		bool tls;
+		struct ssl_ctx_st *tls;
 	} all[] = {
-		{ &s->api, ilink_on_request, true },
-		{ &s->cdn, cdn_on_request, true },
-		{ &s->model_server, model_on_request, false },
-		{ &s->page, control_on_page, false },
-		{ &s->control, control_on_request, false },
-		{ &s->api2, ilink_on_request, true },
+		{ &s->api, ilink_on_request, s->tls },
+		{ &s->cdn, cdn_on_request, s->cdn_tls },
+		{ &s->model_server, model_on_request, NULL },
+		{ &s->page, control_on_page, NULL },
+		{ &s->control, control_on_request, NULL },
+		{ &s->api2, ilink_on_request, s->tls },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct server_opts o = { .port = s->o.port_base ? s->o.port_base + (int)i : 0,
-			.tls = all[i].tls ? s->tls : NULL, .body_max = SIM_BODY_MAX, .cb = all[i].cb,
+			.tls = all[i].tls,
+			.body_max = SIM_BODY_MAX,
+			.cb = all[i].cb,
 			.arg = s };
 
 		if (server_open(all[i].to, base, &o, e) < 0)
@@ -142,7 +146,8 @@ static void name_all(struct sim *s)
 
 	snprintf(s->api_url, sizeof(s->api_url), "%s://127.0.0.1:%d", scheme, server_port(s->api));
 	snprintf(s->api2_host, sizeof(s->api2_host), "127.0.0.1:%d", server_port(s->api2));
-	snprintf(s->cdn_url, sizeof(s->cdn_url), "%s://127.0.0.1:%d/c2c", scheme, server_port(s->cdn));
+	snprintf(s->cdn_url, sizeof(s->cdn_url), "%s://127.0.0.1:%d/c2c", scheme,
+		server_port(s->cdn));
 	snprintf(s->model_url, sizeof(s->model_url), "http://127.0.0.1:%d/v1",
 		server_port(s->model_server));
 	snprintf(s->page_url, sizeof(s->page_url), "http://127.0.0.1:%d", server_port(s->page));
@@ -171,7 +176,7 @@ static int open_tls(struct sim *s, struct err *e)
 		return 0;
 	if (!s->o.dir)
 		return err_set(e, E_FORMAT, "--tls needs --dir for its certificates");
-	return pki_open(&s->tls, s->o.dir, s->ca_file, sizeof(s->ca_file), e);
+	return pki_open(&s->tls, &s->cdn_tls, s->o.dir, s->ca_file, sizeof(s->ca_file), e);
 }
 
 int sim_open(struct sim **out, struct loop *l, const struct sim_opts *o, struct err *e)
@@ -188,8 +193,8 @@ int sim_open(struct sim **out, struct loop *l, const struct sim_opts *o, struct 
 	if (timer_new(&s->tick, l, sim_on_tick, s, e) < 0 || watches_open(&s->watches, s, e) < 0 ||
 		journal_open(&s->journal, s, e) < 0 || faults_open(&s->faults, e) < 0 ||
 		world_open(&s->world, s, e) < 0 || logins_open(&s->logins, e) < 0 ||
-		media_open(&s->media, e) < 0 || model_open(&s->model, s, e) < 0 || open_tls(s, e) < 0 ||
-		listen_all(s, e) < 0) {
+		media_open(&s->media, e) < 0 || model_open(&s->model, s, e) < 0 ||
+		open_tls(s, e) < 0 || listen_all(s, e) < 0) {
 		sim_close(out);
 		return -1;
 	}
@@ -223,8 +228,8 @@ void sim_close(struct sim **sp)
 	journal_close(&s->journal);
 	watches_close(&s->watches);
 	timer_free(&s->tick);
-	if (s->tls)
-		SSL_CTX_free(s->tls);
+	SSL_CTX_free(s->cdn_tls);
+	SSL_CTX_free(s->tls);
 	free(s);
 }
 
@@ -315,7 +320,8 @@ int base64_encode(struct view raw, struct str *out)
 
 int base64_decode(struct view text, struct str *out)
 {
-	static const char set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char set[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	size_t pad = 0;
 	int n;
 
@@ -327,8 +333,8 @@ int base64_decode(struct view text, struct str *out)
 		return 0;
 	if (str_reserve(out, text.n) < 0)
 		return -1;
-	n = EVP_DecodeBlock((unsigned char *)out->p + out->n, (const unsigned char *)text.p,
-		(int)text.n);
+	n = EVP_DecodeBlock(
+		(unsigned char *)out->p + out->n, (const unsigned char *)text.p, (int)text.n);
 	if (n < 0)
 		return -1;
 	str_grew(out, (size_t)n - pad);

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "server.h"
 
-#define USER_OWNER "o9cqSimOwner7Qk@im.wechat"
+#define USER_OWNER   "o9cqSimOwner7Qk@im.wechat"
 #define SIM_BODY_MAX ((size_t)32 << 20)
 
 struct faults;
@@ -25,17 +25,18 @@ struct world;
 struct call;
 
 struct sim_opts {
-	const char *dir;          /* files (CA, key, sim.json); NULL: none */
-	const char *user;         /* id of the phone's person; NULL: USER_OWNER */
-	bool tls;                 /* api and cdn over https */
+	const char *dir;  /* files (CA, key, sim.json); NULL: none */
+	const char *user; /* id of the phone's person; NULL: USER_OWNER */
+	bool tls;	  /* api and cdn over https */
 	bool auto_confirm;
-	bool verbose;             /* a line a request on stderr */
-	int port_base;            /* 0: the kernel chooses */
-	int64_t hold_ms;          /* of a poll; 0: 25 s */
-	int64_t model_delay_ms;   /* between the demo's pieces; -1: 25 */
+	bool verbose;		/* a line a request on stderr */
+	int port_base;		/* 0: the kernel chooses */
+	int64_t hold_ms;	/* of a poll; 0: 25 s */
+	int64_t model_delay_ms; /* between the demo's pieces; -1: 25 */
 };
 
-/* What a test may turn while it runs: POST /control/set (table in control.c). Truth values are 0/1. */
+/* What a test may turn while it runs: POST /control/set (table in control.c). Truth values are 0/1.
+ */
 struct settings {
 	int64_t hold_ms, batch;
 	int64_t quota, window_ms, text_cap, text_over, answer_shape;
@@ -45,15 +46,33 @@ struct settings {
 	int64_t model_delay_ms;
 };
 
-enum { OVER_REFUSE, OVER_CUT, OVER_DELIVER };                       /* text_over */
-enum { SHAPE_ALTERNATE, SHAPE_FULL, SHAPE_NO_RET, SHAPE_EMPTY };    /* answer_shape */
+enum { OVER_REFUSE, OVER_CUT, OVER_DELIVER };			 /* text_over */
+enum { SHAPE_ALTERNATE, SHAPE_FULL, SHAPE_NO_RET, SHAPE_EMPTY }; /* answer_shape */
 
 /* Things counted since the start; GET /control/wait names them. */
 enum tally {
-	T_REQUESTS, T_POLLS, T_SENT, T_REFUSED, T_TYPING, T_TYPING_STOP, T_NOTIFYSTART, T_NOTIFYSTOP,
-	T_LOGINS, T_QRCODES, T_QRPOLLS, T_UPLOADS, T_DOWNLOADS, T_MODEL_REQUESTS, T_MODEL_CUT, T_VIOLATIONS,
-	T_INBOUND, T_FETCHED, T_COUNTED,
-	T_POLLING = T_COUNTED, T_MODEL_OPEN, T_ALL   /* open at this moment */
+	T_REQUESTS,
+	T_POLLS,
+	T_SENT,
+	T_REFUSED,
+	T_TYPING,
+	T_TYPING_STOP,
+	T_NOTIFYSTART,
+	T_NOTIFYSTOP,
+	T_LOGINS,
+	T_QRCODES,
+	T_QRPOLLS,
+	T_UPLOADS,
+	T_DOWNLOADS,
+	T_MODEL_REQUESTS,
+	T_MODEL_CUT,
+	T_VIOLATIONS,
+	T_INBOUND,
+	T_FETCHED,
+	T_COUNTED,
+	T_POLLING = T_COUNTED,
+	T_MODEL_OPEN,
+	T_ALL /* open at this moment */
 };
 
 struct sim {
@@ -61,7 +80,7 @@ struct sim {
 	struct sim_opts o;
 	struct settings set;
 	int64_t clock_offset;
-	struct ssl_ctx_st *tls;
+	struct ssl_ctx_st *tls, *cdn_tls; /* NULL: plain */
 	struct server *api, *api2, *cdn, *model_server, *page, *control;
 	char api_url[64], api2_host[40], cdn_url[64], model_url[64], page_url[64], control_url[64];
 	char ca_file[4096];
@@ -73,8 +92,8 @@ struct sim {
 	struct media *media;
 	struct model *model;
 	struct watches *watches;
-	struct call *calls;       /* requests under way on api, cdn */
-	struct timer *tick;       /* something falls due: a token is voided, typing fades */
+	struct call *calls; /* requests under way on api, cdn */
+	struct timer *tick; /* something falls due: a token is voided, typing fades */
 	uint64_t tally[T_ALL];
 };
 
@@ -84,9 +103,9 @@ void sim_close(struct sim **s);
 int sim_ready_line(const struct sim *s, struct str *out, struct err *e);
 
 /* The simulated clock: real time and what tests have added. */
-int64_t sim_now(const struct sim *s);     /* Unix milliseconds */
+int64_t sim_now(const struct sim *s); /* Unix milliseconds */
 void sim_advance(struct sim *s, int64_t ms);
-void sim_due_in(struct sim *s, int64_t ms);   /* have sim_due run no later than this */
+void sim_due_in(struct sim *s, int64_t ms); /* have sim_due run no later than this */
 
 /* Count it, wake those who wait, tell the page. */
 void sim_count(struct sim *s, enum tally t);
@@ -94,13 +113,13 @@ void sim_gauge(struct sim *s, enum tally t, int step);
 const char *tally_name(enum tally t);
 
 /* --- Small things ----------------------------------------------------------------------------- */
-char *dup_view(struct view v);            /* NULL when out of memory */
-void plain_ascii(char *s);                /* other bytes become '?'; NULL is fine */
+char *dup_view(struct view v); /* NULL when out of memory */
+void plain_ascii(char *s);     /* other bytes become '?'; NULL is fine */
 bool all_of(struct view v, const char *set);
-struct view find_bytes(struct view hay, struct view needle);   /* p NULL: not found */
+struct view find_bytes(struct view hay, struct view needle); /* p NULL: not found */
 int replace_bytes(struct str *s, struct view from, struct view to);
 int base64_encode(struct view raw, struct str *out);
-int base64_decode(struct view text, struct str *out);   /* strict, with padding; -1 */
+int base64_decode(struct view text, struct str *out); /* strict, with padding; -1 */
 /* Optional members of a control request, with their defaults. */
 struct view opt_str(const struct json *j, const char *name, const char *otherwise);
 int64_t opt_int(const struct json *j, const char *name, int64_t otherwise);

@@ -46,8 +46,8 @@ static void watcher_answer(struct watcher *w)
 	struct str s = STR_INIT(256);
 	uint64_t have = w->all->sim->tally[w->t];
 
-	str_addf(&s, "{\"ok\":%s,\"what\":\"%s\",\"have\":%llu}", have >= w->count ? "true" : "false",
-		tally_name(w->t), (unsigned long long)have);
+	str_addf(&s, "{\"ok\":%s,\"what\":\"%s\",\"have\":%llu}",
+		have >= w->count ? "true" : "false", tally_name(w->t), (unsigned long long)have);
 	hreq_reply(&w->req, &(struct hreply){ .status = 200, .body = str_view(&s) });
 	str_release(&s);
 	watcher_free(w);
@@ -71,7 +71,7 @@ static void tell(struct watcher *w, struct view event)
 		hreq_piece(w->req, event);
 		return;
 	}
-	hreq_drop(&w->req, true);     /* it does not read: no memory for it */
+	hreq_drop(&w->req, true); /* it does not read: no memory for it */
 	watcher_free(w);
 }
 
@@ -114,8 +114,10 @@ void watches_close(struct watches **wp)
 	*wp = NULL;
 	if (!w)
 		return;
-	while (w->first)
-		watcher_free(w->first);
+	for (struct watcher *at = w->first, *next; at; at = next) {
+		next = at->next;
+		watcher_free(at);
+	}
 	timer_free(&w->flush);
 	free(w);
 }
@@ -141,8 +143,10 @@ static struct watcher *watcher_new(struct sim *s, struct hreq *r)
 
 	if (!w || timer_new(&w->timer, s->loop, watcher_on_timeout, w, NULL) < 0) {
 		free(w);
-		hreq_reply(&r, &(struct hreply){ .status = 503, .type = "text/plain",
-			.body = VIEW("too many are waiting\n"), .close = true });
+		hreq_reply(&r, &(struct hreply){ .status = 503,
+				       .type = "text/plain",
+				       .body = VIEW("too many are waiting\n"),
+				       .close = true });
 		return NULL;
 	}
 	w->all = all;
@@ -178,8 +182,11 @@ void watches_stream(struct sim *s, struct hreq *r)
 	if (!w)
 		return;
 	w->stream = true;
-	hreq_begin(r, &(struct hreply){ .status = 200, .type = "text/event-stream",
-		.extra = "Cache-Control: no-store\r\n" }, -1);
+	hreq_begin(r,
+		&(struct hreply){ .status = 200,
+			.type = "text/event-stream",
+			.extra = "Cache-Control: no-store\r\n" },
+		-1);
 	hreq_piece(r, VIEW("data: {\"changed\":[\"all\"]}\n\n"));
 	timer_arm(w->timer, 15000);
 }

@@ -8,7 +8,7 @@
 
 #define BOTS_MAX       64
 #define PEERS_MAX      512
-#define INBOUND_MAX    20000        /* a bot's log */
+#define INBOUND_MAX    20000 /* a bot's log */
 #define DELIVERIES_MAX 10000
 
 struct world {
@@ -16,7 +16,7 @@ struct world {
 	struct bot *bots;
 	size_t nbots;
 	uint64_t last_id, last_seq;
-	struct delivery *d[DELIVERIES_MAX];     /* by number */
+	struct delivery *d[DELIVERIES_MAX]; /* by number */
 	uint64_t d_first, d_last;
 };
 
@@ -254,8 +254,8 @@ char *fresh_token(void)
 	return str_take(&s);
 }
 
-static int choose_token(struct sim *s, struct peer *p, const struct inbound_spec *spec,
-	struct inbound *m)
+static int choose_token(
+	struct sim *s, struct peer *p, const struct inbound_spec *spec, struct inbound *m)
 {
 	if (spec->no_token)
 		return 0;
@@ -301,8 +301,8 @@ static void forget_oldest(struct bot *b)
 	inbound_free(m);
 }
 
-struct inbound *world_put(struct sim *s, struct bot *b, const struct inbound_spec *spec,
-	struct err *e)
+struct inbound *world_put(
+	struct sim *s, struct bot *b, const struct inbound_spec *spec, struct err *e)
 {
 	struct peer *p = peer_get(b, spec->from, e);
 	struct inbound *m;
@@ -394,8 +394,8 @@ struct delivery *delivery_by_n(struct sim *s, uint64_t n)
 	return n >= w->d_first && n <= w->d_last ? w->d[n % DELIVERIES_MAX] : NULL;
 }
 
-struct delivery *delivery_by_client_id(struct sim *s, const struct bot *b, struct view to,
-	struct view client_id)
+struct delivery *delivery_by_client_id(
+	struct sim *s, const struct bot *b, struct view to, struct view client_id)
 {
 	for (uint64_t n = s->world->d_last; n >= s->world->d_first; n--) {
 		struct delivery *d = delivery_by_n(s, n);

@@ -3,6 +3,8 @@
 import base64
 import hashlib
 import json
+import socket
+import ssl
 
 from simlib import SimTest, main
 
@@ -232,6 +234,23 @@ class Downloads(SimTest):
             "GET", self.sim.urls["cdn"] + "/download?encrypted_query_param=x")
         self.assertEqual(status, 404)
         self.assertTrue(headers["x-error-message"])
+
+
+class Tls(SimTest):
+    options = (*SimTest.options, "--tls")
+
+    def test_the_cdn_speaks_tls_1_2_with_rsa_key_exchange_alone(self):
+        host, port = self.sim.urls["cdn"][8:].split("/")[0].split(":")
+
+        def shake(ciphers):
+            context = ssl.create_default_context(cafile=self.sim.urls["ca"])
+            context.set_ciphers(ciphers)
+            with socket.create_connection((host, int(port)), timeout=10) as s, \
+                    context.wrap_socket(s, server_hostname=host) as t:
+                return t.version(), t.cipher()[0]
+        self.assertEqual(shake("DEFAULT@SECLEVEL=1"), ("TLSv1.2", "AES256-GCM-SHA384"))
+        with self.assertRaises(ssl.SSLError):
+            shake("DEFAULT:!kRSA")
 
 
 if __name__ == "__main__":
