@@ -10,8 +10,8 @@ enum { LOCK_WAIT_MS = 5000 };
 static int paths(const char *home, char file[PATH_SIZE], char lock[PATH_SIZE], struct err *e)
 {
 	return path_join(file, home, "account.json", e) < 0
-		       ? -1
-		       : path_join(lock, home, "account.lock", e);
+	               ? -1
+	               : path_join(lock, home, "account.lock", e);
 }
 
 static struct account *account_new(const char *home, struct err *e)
@@ -19,7 +19,7 @@ static struct account *account_new(const char *home, struct err *e)
 	struct account *a = calloc(1, sizeof(*a));
 
 	if (a)
-		a->cursor = (struct str)STR_INIT(ACCOUNT_CURSOR_MAX);
+		a->cursor = STR_INIT(ACCOUNT_CURSOR_MAX);
 	if (!a || !(a->home = strdup(home))) {
 		account_free(&a);
 		err_set(e, E_NOMEM, "out of memory");
@@ -149,8 +149,8 @@ static int inherit_tokens(struct account *fresh, const struct account *old, stru
 	return 0;
 }
 
-static int fill(
-	struct account *a, const struct account_login *l, const struct clock *clk, struct err *e)
+static int fill(struct account *a, const struct account_login *l, const struct clock *clk,
+	struct err *e)
 {
 	const char *base = l->base_url && l->base_url[0] ? l->base_url : ACCOUNT_LOGIN_URL;
 	const char *user = l->user_id ? l->user_id : "";
@@ -173,8 +173,8 @@ static int fill(
 	return 0;
 }
 
-int account_store_login(
-	const char *home, const struct account_login *l, const struct clock *clk, struct err *e)
+int account_store_login(const char *home, const struct account_login *l, const struct clock *clk,
+	struct err *e)
 {
 	char file[PATH_SIZE], lockpath[PATH_SIZE];
 	struct account *fresh = account_new(home, e), *old = NULL;
@@ -220,8 +220,8 @@ int account_move_cursor(struct account *a, struct view cursor, struct err *e)
 	int rc = -1;
 
 	if (cursor.n > ACCOUNT_CURSOR_MAX)
-		return err_set(
-			e, E_FORMAT, "the server's cursor is over %zu bytes", ACCOUNT_CURSOR_MAX);
+		return err_set(e, E_FORMAT, "the server's cursor is over %zu bytes",
+			ACCOUNT_CURSOR_MAX);
 	if (paths(a->home, file, lockpath, e) < 0 ||
 		lock_take(&lock, lockpath, LOCK_WAIT_MS, e) < 0)
 		return -1;
@@ -267,7 +267,7 @@ int account_reload(struct account *a, bool *changed, struct err *e)
 		struct account mine = *a;
 
 		*changed = strcmp(now->token, a->token) != 0 ||
-			   strcmp(now->base_url, a->base_url) != 0;
+		           strcmp(now->base_url, a->base_url) != 0;
 		*a = *now;
 		*now = mine;
 		rc = 0;

@@ -15,13 +15,13 @@
 #include "base/str.h"
 
 #define ACCOUNT_FILE_MAX   ((size_t)128 << 10)
-#define ACCOUNT_ID_MAX	   128 /* bytes: bot id, user id */
+#define ACCOUNT_ID_MAX     128 /* bytes: bot id, user id */
 #define ACCOUNT_TOKEN_MAX  4096
-#define ACCOUNT_URL_MAX	   512
+#define ACCOUNT_URL_MAX    512
 #define ACCOUNT_CURSOR_MAX ((size_t)64 << 10)
 
 #define ACCOUNT_LOGIN_URL "https://ilinkai.weixin.qq.com" /* wire reference, 1.1 */
-#define ACCOUNT_CDN_URL	  "https://novac2c.cdn.weixin.qq.com/c2c"
+#define ACCOUNT_CDN_URL   "https://novac2c.cdn.weixin.qq.com/c2c"
 
 struct account;
 
@@ -42,11 +42,11 @@ const char *account_base_url(const struct account *a);
 const char *account_workspace(const struct account *a);
 const char *account_cursor(const struct account *a);
 const char *account_generation(const struct account *a); /* 32 hex digits */
-int64_t account_login_at(const struct account *a);	 /* Unix ms */
+int64_t account_login_at(const struct account *a);       /* Unix ms */
 
 /* Store a new login: new generation; the cursor starts empty (or as given). */
-int account_store_login(
-	const char *home, const struct account_login *l, const struct clock *clk, struct err *e);
+int account_store_login(const char *home, const struct account_login *l, const struct clock *clk,
+	struct err *e);
 /* Remove the credentials; a daemon that still runs finds out at its next cursor move. 0 also when
  * nobody was logged in. */
 int account_logout(const char *home, struct err *e);

@@ -12,8 +12,8 @@ int account_check_word(const char *what, struct view v, size_t max, struct err *
 		return err_set(e, E_FORMAT, "%s must have 1 to %zu characters", what, max);
 	for (size_t i = 0; i < v.n; i++)
 		if (v.p[i] <= ' ' || v.p[i] >= 0x7f)
-			return err_set(
-				e, E_FORMAT, "%s may hold printable ASCII characters only", what);
+			return err_set(e, E_FORMAT, "%s may hold printable ASCII characters only",
+				what);
 	return 0;
 }
 
@@ -50,7 +50,7 @@ static int get_old_tokens(const struct json *j, struct account *a, struct err *e
 
 	if (json_get_array(j, "old_tokens", JSON_OPTIONAL, max, &list, e) < 0)
 		return -1;
-	json_each (it, list) {
+	json_each(it, list) {
 		struct view v;
 
 		if (json_str(it, &v) < 0)
@@ -148,5 +148,5 @@ int account_encode(const struct account *a, struct str *out, struct err *e)
 	if (json_out_end(&w, e) < 0)
 		return -1;
 	return str_addc(out, '\n') < 0 ? err_set(e, E_FULL, "account.json would be over 128 KiB")
-				       : 0;
+	                               : 0;
 }

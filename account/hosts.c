@@ -39,8 +39,8 @@ static int check_name(struct view host, struct err *e)
 
 		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 			    c == '-' || c == '.' || c == ':'))
-			return err_set(
-				e, E_DENIED, "the server named a host with characters no host has");
+			return err_set(e, E_DENIED,
+				"the server named a host with characters no host has");
 	}
 	return 0;
 }
@@ -74,8 +74,8 @@ static int check_split(struct view host, struct view port, bool tls, bool loopba
 	if (!tls)
 		return err_set(e, E_DENIED, "the address of %.*s is not https", VIEW_FMT(host));
 	if (port.n && !view_eqs(port, "443"))
-		return err_set(
-			e, E_DENIED, "%.*s was given with a port other than 443", VIEW_FMT(host));
+		return err_set(e, E_DENIED, "%.*s was given with a port other than 443",
+			VIEW_FMT(host));
 	return 0;
 }
 

@@ -18,7 +18,7 @@ struct shape {
 	const char *token, *bot_id, *user_id, *base_url;
 	const char *cursor_suffix; /* a file <id><suffix> holds the cursor; NULL: none */
 	const char *cursor_file;   /* or this file */
-	const char *cursor;	   /* member with the cursor, in that file or in the file itself */
+	const char *cursor;        /* member with the cursor, in that file or in the file itself */
 };
 
 static const struct shape shapes[] = {
@@ -64,8 +64,8 @@ static int keep(struct account_import *imp, struct view v, size_t *offset, struc
 	return 0;
 }
 
-static int member(
-	const struct json *j, const char *name, size_t max, struct view *out, struct err *e)
+static int member(const struct json *j, const char *name, size_t max, struct view *out,
+	struct err *e)
 {
 	*out = VIEW_NONE;
 	return name ? json_get_str(j, name, JSON_OPTIONAL, 0, max, out, e) : 0;
@@ -164,7 +164,7 @@ static int newest_in_index(const char *dir, char out[ACCOUNT_ID_MAX + 1])
 	memcpy(path, dir, n);
 	memcpy(path + n, "accounts.json", sizeof("accounts.json"));
 	if (read_json(path, &j, &none) == 0 && json_type(j) == JSON_ARRAY) {
-		json_each (it, j)
+		json_each(it, j)
 			if (json_str(it, &v) < 0)
 				v = VIEW_NONE;
 		if (v.n && view_find(v, '/') == v.n)
@@ -218,7 +218,7 @@ int account_import_find(struct account_import *out, const char *dir, bool loopba
 	int rc = 0;
 
 	memset(out, 0, sizeof(*out));
-	out->hold = (struct str)STR_INIT(HOLD_MAX);
+	out->hold = STR_INIT(HOLD_MAX);
 	if (!realpath(dir, real))
 		return err_sys(e, "%s", dir);
 	for (size_t i = 0; rc == 0 && i < sizeof(shapes) / sizeof(shapes[0]); i++) {
@@ -227,13 +227,13 @@ int account_import_find(struct account_import *out, const char *dir, bool loopba
 		if (path_join(path, real, s->folder ? s->folder : s->file, e) < 0)
 			return -1;
 		rc = s->folder ? scan_folder(out, s, path, loopback, e)
-			       : take(out, s, real, VIEW_NONE, path, loopback, e);
+		               : take(out, s, real, VIEW_NONE, path, loopback, e);
 	}
 	if (rc == 1)
 		return 0;
 	account_import_release(out);
 	return rc < 0 ? -1
-		      : err_set(e, E_NOTFOUND,
+	              : err_set(e, E_NOTFOUND,
 				"no login of a known client lies under %s (its state folder is wanted)",
 				real);
 }

@@ -11,70 +11,70 @@
 #include "base/str.h"
 #include "tools/host/origin.h"
 
-#define ENGINE_INPUT_MAX  ((size_t)1 << 20)    /* UTF-8 bytes of one message (kairo-architecture) */
+#define ENGINE_INPUT_MAX  ((size_t)1 << 20) /* UTF-8 bytes of one message (kairo-architecture) */
 #define ENGINE_ANSWER_MAX ((size_t)20 << 20)
 
 struct engine;
 
 struct turn_input {
-	uint64_t turn;               /* generation: never used twice, larger than any before */
-	const char *conversation;    /* opaque key; history is kept by it */
+	uint64_t turn;            /* generation: never used twice, larger than any before */
+	const char *conversation; /* opaque key; history is kept by it */
 	enum origin origin;
 	struct view text;
-	const char *language;        /* "zh" or "en": of the words an engine must make up itself */
+	const char *language; /* "zh" or "en": of the words an engine must make up itself */
 };
 
 enum engine_fail {
 	ENGINE_OK,
 	ENGINE_FAIL_CANCELLED,
 	ENGINE_FAIL_DEADLINE,
-	ENGINE_FAIL_NOT_SET_UP,      /* no model or no key configured; detail names the setting */
-	ENGINE_FAIL_UNREACHABLE,     /* detail: "connection refused by 127.0.0.1:8080" */
-	ENGINE_FAIL_AUTH,            /* 401, 403 */
-	ENGINE_FAIL_QUOTA,           /* 402, or a rate limit that outlasted the retries */
-	ENGINE_FAIL_NO_MODEL,        /* 404: model name or base URL wrong */
-	ENGINE_FAIL_REFUSED,         /* another 4xx: detail has the provider's words */
-	ENGINE_FAIL_PROVIDER,        /* 5xx or an in-band error */
-	ENGINE_FAIL_STALLED,         /* no byte for too long, or broken off mid-answer */
-	ENGINE_FAIL_EMPTY,           /* an answer without content */
-	ENGINE_FAIL_GARBLED,         /* an answer that does not keep the protocol */
-	ENGINE_FAIL_TOO_LONG,        /* the conversation no longer fits the model */
-	ENGINE_FAIL_INPUT,           /* the message is too big or not valid text */
-	ENGINE_FAIL_BUDGET,          /* tokens, iterations or no progress; detail says which */
-	ENGINE_FAIL_STORAGE,         /* history could not be read or written */
+	ENGINE_FAIL_NOT_SET_UP,  /* no model or no key configured; detail names the setting */
+	ENGINE_FAIL_UNREACHABLE, /* detail: "connection refused by 127.0.0.1:8080" */
+	ENGINE_FAIL_AUTH,        /* 401, 403 */
+	ENGINE_FAIL_QUOTA,       /* 402, or a rate limit that outlasted the retries */
+	ENGINE_FAIL_NO_MODEL,    /* 404: model name or base URL wrong */
+	ENGINE_FAIL_REFUSED,     /* another 4xx: detail has the provider's words */
+	ENGINE_FAIL_PROVIDER,    /* 5xx or an in-band error */
+	ENGINE_FAIL_STALLED,     /* no byte for too long, or broken off mid-answer */
+	ENGINE_FAIL_EMPTY,       /* an answer without content */
+	ENGINE_FAIL_GARBLED,     /* an answer that does not keep the protocol */
+	ENGINE_FAIL_TOO_LONG,    /* the conversation no longer fits the model */
+	ENGINE_FAIL_INPUT,       /* the message is too big or not valid text */
+	ENGINE_FAIL_BUDGET,      /* tokens, iterations or no progress; detail says which */
+	ENGINE_FAIL_STORAGE,     /* history could not be read or written */
 	ENGINE_FAIL_INTERNAL
 };
 
 enum engine_event_type {
-	ENGINE_TEXT,             /* a piece of visible answer text: text */
-	ENGINE_THOUGHT,          /* text */
-	ENGINE_TOOL_STARTED,     /* name, text: one safe key argument, at most 80 characters */
-	ENGINE_TOOL_FINISHED,    /* name, ok */
-	ENGINE_APPROVAL,         /* id, name, text, choices: a yes is wanted; end by answer() */
-	ENGINE_QUESTION,         /* id, text, choices */
-	ENGINE_USAGE,            /* tokens_in, tokens_out of this turn so far */
-	ENGINE_FILE,             /* text: path in the workspace to deliver */
-	ENGINE_DONE,             /* the one end of a turn */
-	ENGINE_BUSY,             /* outside any turn: background work began or ended (ok: began) */
-	ENGINE_NOTICE            /* outside any turn: text for the user */
+	ENGINE_TEXT,          /* a piece of visible answer text: text */
+	ENGINE_THOUGHT,       /* text */
+	ENGINE_TOOL_STARTED,  /* name, text: one safe key argument, at most 80 characters */
+	ENGINE_TOOL_FINISHED, /* name, ok */
+	ENGINE_APPROVAL,      /* id, name, text, choices: a yes is wanted; end by answer() */
+	ENGINE_QUESTION,      /* id, text, choices */
+	ENGINE_USAGE,         /* tokens_in, tokens_out of this turn so far */
+	ENGINE_FILE,          /* text: path in the workspace to deliver */
+	ENGINE_DONE,          /* the one end of a turn */
+	ENGINE_BUSY,          /* outside any turn: background work began or ended (ok: began) */
+	ENGINE_NOTICE         /* outside any turn: text for the user */
 };
 
 struct engine_event {
 	enum engine_event_type type;
-	uint64_t turn;           /* 0 outside a turn */
+	uint64_t turn; /* 0 outside a turn */
 	struct view text;
 	const char *id, *name;
-	const char *const *choices;   /* NULL-terminated */
+	const char *const *choices; /* NULL-terminated */
 	bool ok;
 	uint64_t tokens_in, tokens_out;
 
 	/* ENGINE_DONE only: */
 	enum engine_fail fail;
-	const char *detail;      /* safe, redacted, at most 300 bytes; "" when there is nothing to say */
-	bool acted;              /* tools with side effects may have run */
-	/* text: the whole final answer (may come with fail set: what there was so far).
-	 * save: what the turn adds to the engine's own state (history). Whoever persists the end of the
-	 * turn calls it exactly once inside its own transaction on the shared database, before commit;
+	const char *detail; /* safe, redacted, at most 300 bytes; "" when there is nothing to say */
+	bool acted;         /* tools with side effects may have run */
+	/* text: the whole final answer (may come with fail set: what there was so far). save: what
+	 * the turn adds to the engine's own state (history). Whoever persists the end of the turn
+	 * calls it exactly once inside its own transaction on the shared database, before commit;
 	 * NULL: nothing to save. Only during this event. */
 	int (*save)(void *save_arg, struct err *e);
 	void *save_arg;
@@ -83,21 +83,21 @@ struct engine_event {
 typedef void engine_event_cb(void *arg, const struct engine_event *ev);
 
 enum engine_command {
-	ENGINE_CMD_NEW,          /* begin a new conversation under this key */
-	ENGINE_CMD_LIST,         /* conversations of this key: reply text, one a line */
-	ENGINE_CMD_OPEN,         /* arg: number in that list */
-	ENGINE_CMD_MODEL,        /* arg: name, or empty to ask */
+	ENGINE_CMD_NEW,   /* begin a new conversation under this key */
+	ENGINE_CMD_LIST,  /* conversations of this key: reply text, one a line */
+	ENGINE_CMD_OPEN,  /* arg: number in that list */
+	ENGINE_CMD_MODEL, /* arg: name, or empty to ask */
 	ENGINE_CMD_COMPACT,
 	ENGINE_CMD_USAGE
 };
 
 struct engine_ops {
 	const char *name;
-	/* 0: the turn runs; exactly one ENGINE_DONE will follow, from the loop, never from inside start.
-	 * -1: it does not (E_BUSY when another one runs). */
+	/* 0: the turn runs; exactly one ENGINE_DONE will follow, from the loop, never from inside
+	 * start. -1: it does not (E_BUSY when another one runs). */
 	int (*start)(struct engine *g, const struct turn_input *in, struct err *e);
-	/* Asks the turn to end; the end still arrives as ENGINE_DONE (ENGINE_FAIL_CANCELLED, or OK when
-	 * it had just finished). Twice does no harm; a turn that is not running: nothing. */
+	/* Asks the turn to end; the end still arrives as ENGINE_DONE (ENGINE_FAIL_CANCELLED, or OK
+	 * when it had just finished). Twice does no harm; a turn that is not running: nothing. */
 	void (*cancel)(struct engine *g, uint64_t turn);
 	/* choice: an index into the event's choices; -1: could not be asked or was not answered. */
 	int (*answer)(struct engine *g, const char *id, int choice, struct err *e);
@@ -105,7 +105,7 @@ struct engine_ops {
 	 * E_UNSUPPORTED when the engine has no such command. */
 	int (*command)(struct engine *g, enum engine_command cmd, const char *conversation,
 		struct view arg, const char *language, struct str *reply, struct err *e);
-	void (*close)(struct engine **g);     /* cancels; no event follows */
+	void (*close)(struct engine **g); /* cancels; no event follows */
 	/* Slash commands the engine itself takes, NULL-terminated; NULL: none. Optional. */
 	const char *const *(*commands)(const struct engine *g);
 	/* One line for status: "react, moonshot kimi-k2 at api.moonshot.cn". */
@@ -119,6 +119,6 @@ struct engine {
 	void *arg;
 };
 
-const char *engine_fail_name(enum engine_fail f);   /* "model unreachable": for logs */
+const char *engine_fail_name(enum engine_fail f); /* "model unreachable": for logs */
 
 #endif

@@ -13,8 +13,8 @@ enum turn_state {
 	TURN_IDLE,
 	TURN_RUNNING,
 	TURN_CANCELLED, /* fenced off by the user, the engine has not ended yet */
-	TURN_EXPIRED,	/* the same by the clock */
-	TURN_REJECTED	/* the input was not fit; its end is on the way */
+	TURN_EXPIRED,   /* the same by the clock */
+	TURN_REJECTED   /* the input was not fit; its end is on the way */
 };
 
 struct turns {
@@ -25,7 +25,7 @@ struct turns {
 	void *arg;
 
 	enum turn_state state;
-	uint64_t turn;	 /* of the running turn; 0: none */
+	uint64_t turn;   /* of the running turn; 0: none */
 	uint64_t newest; /* the largest that ever was */
 	int64_t started;
 	const char *reason; /* why it was rejected */
@@ -239,8 +239,8 @@ int turns_start(struct turns *t, const struct turn_input *in, struct err *e)
 	if (t->state != TURN_IDLE)
 		return err_set(e, E_BUSY, "a turn is running");
 	if (in->turn <= t->newest)
-		return err_set(
-			e, E_CONFLICT, "turn %llu was used before", (unsigned long long)in->turn);
+		return err_set(e, E_CONFLICT, "turn %llu was used before",
+			(unsigned long long)in->turn);
 	t->newest = t->turn = in->turn;
 	t->started = loop_now(t->loop);
 	t->questions = 0;

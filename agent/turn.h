@@ -12,14 +12,14 @@
 #include "base/log.h"
 #include "base/loop.h"
 
-#define TURN_DEADLINE_MS ((int64_t)60 * 60 * 1000)   /* default (decisions, 17) */
+#define TURN_DEADLINE_MS ((int64_t)60 * 60 * 1000) /* default (decisions, 17) */
 
-struct turns;        /* the runner of one engine */
+struct turns; /* the runner of one engine */
 
 /* on_event also gets the events outside any turn. */
 int turns_open(struct turns **out, struct loop *l, struct engine *g, int64_t deadline_ms,
 	engine_event_cb *on_event, void *arg, struct log *log, struct err *e);
-void turns_close(struct turns **t);   /* cancels; the engine is closed by its owner afterwards */
+void turns_close(struct turns **t); /* cancels; the engine is closed by its owner afterwards */
 
 /* in->turn must be larger than that of any turn before. E_BUSY while one runs, also while a
  * cancelled one has not ended yet. */
@@ -27,9 +27,9 @@ int turns_start(struct turns *t, const struct turn_input *in, struct err *e);
 /* The fence falls at once; ENGINE_DONE follows when the engine has ended (fail CANCELLED, or
  * DEADLINE when it was the clock). False: nothing was running. */
 bool turns_cancel(struct turns *t);
-bool turns_running(const struct turns *t);      /* true until ENGINE_DONE was handed on */
+bool turns_running(const struct turns *t); /* true until ENGINE_DONE was handed on */
 bool turns_cancelled(const struct turns *t);
-uint64_t turns_current(const struct turns *t);  /* 0: none */
+uint64_t turns_current(const struct turns *t); /* 0: none */
 int64_t turns_age_ms(const struct turns *t);
 /* An answer to an open question; the deadline stands still while any is open. */
 int turns_answer(struct turns *t, const char *id, int choice, struct err *e);

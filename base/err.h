@@ -6,19 +6,19 @@
 
 enum err_code {
 	E_OK,
-	E_NOMEM,     /* out of memory, or a text ceiling reached */
-	E_IO,        /* the system refused: disk, descriptor, process */
-	E_FULL,      /* a bounded thing has no room, or the disk has none */
-	E_FORMAT,    /* input that does not keep its grammar or its limits */
-	E_DENIED,    /* policy, permission or an unsafe path */
+	E_NOMEM,  /* out of memory, or a text ceiling reached */
+	E_IO,     /* the system refused: disk, descriptor, process */
+	E_FULL,   /* a bounded thing has no room, or the disk has none */
+	E_FORMAT, /* input that does not keep its grammar or its limits */
+	E_DENIED, /* policy, permission or an unsafe path */
 	E_TIMEOUT,
 	E_CANCELLED,
 	E_NOTFOUND,
 	E_EXISTS,
-	E_CONFLICT,  /* somebody else changed it first */
-	E_BUSY,      /* locked or running */
-	E_NET,       /* the other side could not be reached, or broke off */
-	E_AUTH,      /* credentials missing, refused or expired */
+	E_CONFLICT, /* somebody else changed it first */
+	E_BUSY,     /* locked or running */
+	E_NET,      /* the other side could not be reached, or broke off */
+	E_AUTH,     /* credentials missing, refused or expired */
 	E_UNSUPPORTED
 };
 
@@ -29,7 +29,7 @@ struct err {
 	char msg[256];
 };
 
-#define ERR_INIT { .code = E_OK }
+#define ERR_INIT ((struct err){ .code = E_OK })
 
 /* Set code and message. Always returns -1, so that a failing function can return the call itself.
  * A NULL e is allowed: the caller does not want to know. */

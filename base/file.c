@@ -64,7 +64,7 @@ static int open_walking(const char *path, int flags, mode_t mode)
 		if (last && p[n] == '/')
 			flags |= O_DIRECTORY;
 		fd = last ? open_component(dir, n > 0 ? name : ".", flags, mode)
-			  : open_component(dir, name, O_PATH | O_DIRECTORY, 0);
+		          : open_component(dir, name, O_PATH | O_DIRECTORY, 0);
 		close(dir); /* leaves errno alone: an O_PATH descriptor has nothing to write */
 		if (last)
 			return fd;
@@ -312,8 +312,8 @@ static ssize_t read_some(int fd, void *p, size_t n)
 /* Append at most max bytes from fd. 1: the file had more, 0: that was all, -1: failed. `hint` is
  * the size it should have: room for it is made once, so that a secret is not left behind by
  * growing. */
-static int read_bounded(
-	int fd, const char *path, size_t hint, size_t max, struct str *out, struct err *e)
+static int read_bounded(int fd, const char *path, size_t hint, size_t max, struct str *out,
+	struct err *e)
 {
 	size_t left = max;
 
@@ -344,8 +344,8 @@ static size_t room_in(const struct str *out, size_t max)
 	return max < room ? max : room;
 }
 
-static int read_whole(
-	int fd, const char *path, int64_t size, size_t max, struct str *out, struct err *e)
+static int read_whole(int fd, const char *path, int64_t size, size_t max, struct str *out,
+	struct err *e)
 {
 	size_t start = out->n;
 	size_t room = room_in(out, max);

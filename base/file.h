@@ -34,7 +34,7 @@ int file_read(const char *path, size_t max, struct str *out, struct err *e);
 int file_read_private(const char *path, size_t max, struct str *out, struct err *e);
 /* The last max bytes; *cut tells whether the file had more. */
 int file_read_tail(const char *path, size_t max, struct str *out, bool *cut, struct err *e);
-bool file_exists(const char *path);          /* lstat; any kind of node */
+bool file_exists(const char *path); /* lstat; any kind of node */
 
 /* Replace a file whole: a temporary file beside it (O_EXCL, random name), write, fsync, rename,
  * fsync of the folder. Until commit the old file stands; abort removes the temporary one. */
@@ -43,8 +43,8 @@ int newfile_open(struct newfile **out, const char *path, mode_t mode, struct err
 int newfile_write(struct newfile *f, struct view v, struct err *e);
 int newfile_commit(struct newfile **f, struct err *e); /* frees it either way */
 void newfile_abort(struct newfile **f);                /* NULL or committed: nothing */
-int file_replace(const char *path, mode_t mode, struct view content, struct err *e);  /* all of it */
-int file_remove(const char *path, struct err *e);      /* a missing file is no error; folder synced */
+int file_replace(const char *path, mode_t mode, struct view content, struct err *e); /* all of it */
+int file_remove(const char *path, struct err *e); /* a missing file is no error; folder synced */
 /* Remove temporary files in this folder that a killed process left behind more than an hour ago. */
 int file_sweep(const char *dir, const struct clock *clk, struct err *e);
 
@@ -64,6 +64,6 @@ int path_join(char out[PATH_SIZE], const char *dir, const char *name, struct err
 /* Cryptographic random bytes from the kernel. */
 void rand_bytes(void *p, size_t n);
 uint64_t rand_u64(void);
-void rand_hex(char *out, size_t bytes);      /* 2 * bytes digits and a NUL */
+void rand_hex(char *out, size_t bytes); /* 2 * bytes digits and a NUL */
 
 #endif

@@ -10,33 +10,34 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct json;          /* a value; const wherever it is only read */
+struct json; /* a value; const wherever it is only read */
 
 enum json_nul {
-	JSON_NUL_REFUSE,    /* a NUL byte or \u0000 is an error */
-	JSON_NUL_REPAIR     /* raw NUL inside a string and \u0000 become U+FFFD */
+	JSON_NUL_REFUSE, /* a NUL byte or \u0000 is an error */
+	JSON_NUL_REPAIR  /* raw NUL inside a string and \u0000 become U+FFFD */
 };
 
 struct json_limits {
 	size_t bytes;
-	int depth;          /* nesting of arrays and objects; [] is 1; never over 64 */
-	size_t nodes;       /* values: every scalar, array and object; member names are not counted */
+	int depth;    /* nesting of arrays and objects; [] is 1; never over 64 */
+	size_t nodes; /* values: every scalar, array and object; member names are not counted */
 	enum json_nul nul;
-	bool repair_utf8;   /* inside strings invalid UTF-8 and half surrogate pairs (\ud83d alone)
-	                     * become U+FFFD instead of an error */
+	/* Inside strings invalid UTF-8 and half surrogate pairs (\ud83d alone) become U+FFFD
+	 * instead of an error. */
+	bool repair_utf8;
 };
 
 /* 2 MiB, 32 levels, 200,000 nodes; and 128 KiB, 16 levels, 10,000 nodes (kairo-architecture). */
-extern const struct json_limits json_limits_wire;   /* refuses NUL and bad UTF-8 */
+extern const struct json_limits json_limits_wire; /* refuses NUL and bad UTF-8 */
 extern const struct json_limits json_limits_config;
 /* 2 MiB, 32, 200,000, repairing NUL and UTF-8: message text from phones. */
 extern const struct json_limits json_limits_message;
 
-#define JSON_NUMBER_CHARS 60    /* a number's literal may be this long */
+#define JSON_NUMBER_CHARS 60 /* a number's literal may be this long */
 
 /* Exactly one value with optional white space around it. Refused: duplicate member names (compared
- * unescaped), half surrogate pairs, numbers that overflow a double, anything over a limit. The message
- * names the byte offset. Linear in v.n. *out is NULL on failure; free with json_free. */
+ * unescaped), half surrogate pairs, numbers that overflow a double, anything over a limit. The
+ * message names the byte offset. Linear in v.n. *out is NULL on failure; free with json_free. */
 int json_read(struct json **out, struct view v, const struct json_limits *lim, struct err *e);
 /* The validating pass alone (no tree, no duplicate check). */
 int json_check(struct view v, const struct json_limits *lim, struct err *e);
@@ -48,7 +49,7 @@ enum json_type json_type(const struct json *j);
 /* Iteration: the first child of an array or object (NULL when empty), the next sibling. */
 const struct json *json_first(const struct json *j);
 const struct json *json_next(const struct json *j);
-const char *json_name(const struct json *member);   /* of an object's member; NULL in an array */
+const char *json_name(const struct json *member); /* of an object's member; NULL in an array */
 size_t json_count(const struct json *j);
 #define json_each(it, parent) \
 	for (const struct json *it = json_first(parent); it; it = json_next(it))
@@ -85,8 +86,8 @@ int json_get_array(const struct json *obj, const char *name, enum json_need need
 int json_get_enum(const struct json *obj, const char *name, enum json_need need,
 	const char *const *names, int *out, struct err *e);
 /* Of a bare value (an array's item). */
-int json_str(const struct json *j, struct view *out);           /* 0, or -1: not a string */
-int json_int(const struct json *j, int64_t *out);               /* 0, or -1: not an exact integer */
+int json_str(const struct json *j, struct view *out); /* 0, or -1: not a string */
+int json_int(const struct json *j, int64_t *out);     /* 0, or -1: not an exact integer */
 
 /* The value as compact JSON, numbers digit for digit as they were read. */
 int json_print(const struct json *j, struct str *out, struct err *e);
@@ -96,19 +97,19 @@ int json_print(const struct json *j, struct str *out, struct err *e);
  * number, nesting over 32, the str's ceiling, a call out of order), json_out_end reports it. */
 struct json_out {
 	struct str *s;
-	uint64_t is_object, has_item;   /* private: a bit a level */
+	uint64_t is_object, has_item; /* private: a bit a level */
 	int depth;
 	bool failed, after_name, done;
 };
-void json_out_begin(struct json_out *w, struct str *s);  /* appends to s */
-int json_out_end(struct json_out *w, struct err *e);     /* 0 when one whole value was written */
+void json_out_begin(struct json_out *w, struct str *s); /* appends to s */
+int json_out_end(struct json_out *w, struct err *e);    /* 0 when one whole value was written */
 
-void json_open(struct json_out *w, const char *name);    /* {   name NULL in arrays and at the top */
-void json_close(struct json_out *w);                     /* } */
+void json_open(struct json_out *w, const char *name); /* {   name NULL in arrays and at the top */
+void json_close(struct json_out *w);                  /* } */
 void json_open_array(struct json_out *w, const char *name);
 void json_close_array(struct json_out *w);
 void json_put_str(struct json_out *w, const char *name, struct view v);
-void json_put_z(struct json_out *w, const char *name, const char *z);   /* NULL writes null */
+void json_put_z(struct json_out *w, const char *name, const char *z); /* NULL writes null */
 void json_put_int(struct json_out *w, const char *name, int64_t v);
 void json_put_u64(struct json_out *w, const char *name, uint64_t v);
 void json_put_double(struct json_out *w, const char *name, double v);

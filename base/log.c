@@ -13,18 +13,18 @@
 #include "base/file.h"
 #include "base/text.h"
 
-#define SECRETS	   32
+#define SECRETS    32
 #define SECRET_MIN 8
 #define SECRET_MAX 4096
-#define RAW_MAX	   ((size_t)64 << 10) /* of a message before it is made safe */
-#define MASK	   VIEW("[redacted]")
+#define RAW_MAX    ((size_t)64 << 10) /* of a message before it is made safe */
+#define MASK       VIEW("[redacted]")
 #define CUT_MARK   VIEW(" [cut]")
 
 struct log {
 	enum log_level level;
 	int fd;
-	bool is_file, torn;	 /* torn: half a line stands at the end */
-	int dir;		 /* of the file, for rotation */
+	bool is_file, torn;      /* torn: half a line stands at the end */
+	int dir;                 /* of the file, for rotation */
 	char name[NAME_MAX - 2]; /* room for ".3" */
 	char path[PATH_SIZE];
 	int64_t max;
@@ -274,8 +274,8 @@ int log_open_fd(struct log **out, int fd, enum log_level level, struct err *e)
 	return 0;
 }
 
-int log_open_file(
-	struct log **out, const char *path, enum log_level level, int64_t max_bytes, struct err *e)
+int log_open_file(struct log **out, const char *path, enum log_level level, int64_t max_bytes,
+	struct err *e)
 {
 	struct log *l = new_log(level, e);
 	char name[NAME_MAX + 1];

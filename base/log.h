@@ -1,5 +1,6 @@
 /* base/log.h: one line an event: time, level, room, subject, text. Every line passes redaction and
- * has its control bytes made visible, so that nothing untrusted can forge a line or hold a secret. */
+ * has its control bytes made visible, so that nothing untrusted can forge a line or hold a
+ * secret. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -10,9 +11,9 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-#define LOG_LINE_MAX    4096                   /* bytes, longer lines are cut with a mark */
-#define LOG_FILE_MAX    ((int64_t)5 << 20)     /* a file is rotated before it would pass this */
-#define LOG_GENERATIONS 3                      /* kairo.log.1 .. kairo.log.3 are kept */
+#define LOG_LINE_MAX    4096               /* bytes, longer lines are cut with a mark */
+#define LOG_FILE_MAX    ((int64_t)5 << 20) /* a file is rotated before it would pass this */
+#define LOG_GENERATIONS 3                  /* kairo.log.1 .. kairo.log.3 are kept */
 
 struct log;
 
@@ -25,8 +26,8 @@ int log_open_file(struct log **out, const char *path, enum log_level level, int6
 	struct err *e);
 void log_close(struct log **l);
 void log_set_level(struct log *l, enum log_level level);
-int log_level_parse(const char *name, enum log_level *out);   /* error warn info debug; else -1 */
-uint64_t log_lost(const struct log *l);        /* lines that could not be written */
+int log_level_parse(const char *name, enum log_level *out); /* error warn info debug; else -1 */
+uint64_t log_lost(const struct log *l);                     /* lines that could not be written */
 
 /* l NULL: nothing happens. room is a short constant ("poll"); subject names what it is about
  * (an account, message id, turn, pid) or is NULL. */

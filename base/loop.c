@@ -13,9 +13,9 @@ struct timer {
 	struct loop *loop;
 	timer_cb *cb;
 	void *arg;
-	int64_t due;	/* monotonic milliseconds */
+	int64_t due;    /* monotonic milliseconds */
 	uint64_t order; /* of arming: timers due together fire first armed, first fired */
-	size_t at;	/* place in the heap, NOT_ARMED outside */
+	size_t at;      /* place in the heap, NOT_ARMED outside */
 };
 
 #define NOT_ARMED SIZE_MAX
@@ -24,7 +24,7 @@ struct loop {
 	struct event_base *base;
 	const struct clock *clk;
 	struct clock own; /* what loop_clock hands out */
-	int64_t turned;	  /* by loop_turn_clock */
+	int64_t turned;   /* by loop_turn_clock */
 	/* One kernel timer stands for the whole heap; CLOCK_BOOTTIME wakes us after a suspend too.
 	 */
 	int alarm_fd;
@@ -462,8 +462,8 @@ static void on_signal(void *arg, int fd, int what)
 		s->cb(s->arg, s->signo);
 }
 
-int sigwatch_new(
-	struct sigwatch **out, struct loop *l, int signo, sigwatch_cb *cb, void *arg, struct err *e)
+int sigwatch_new(struct sigwatch **out, struct loop *l, int signo, sigwatch_cb *cb, void *arg,
+	struct err *e)
 {
 	struct sigwatch *s = calloc(1, sizeof(*s));
 	sigset_t set, old;

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FDS_MAX	     8
+#define FDS_MAX      8
 #define CHILD_FD_MAX 63 /* numbers a child may be given */
 
 struct proc {
@@ -157,8 +157,8 @@ static int check_spec(const struct proc_spec *spec, struct err *e)
 		int fd = spec->fds[i].child;
 
 		if (fd < 0 || fd > CHILD_FD_MAX || (taken & (1ULL << fd)) != 0)
-			return err_set(
-				e, E_FORMAT, "descriptor %d of a child is taken or too high", fd);
+			return err_set(e, E_FORMAT, "descriptor %d of a child is taken or too high",
+				fd);
 		taken |= 1ULL << fd;
 	}
 	return 0;

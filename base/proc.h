@@ -14,17 +14,17 @@
 struct proc;
 
 struct proc_fd {
-	int parent;     /* descriptor of ours to hand down; -1: /dev/null */
-	int child;      /* its number there, 0..63 */
+	int parent; /* descriptor of ours to hand down; -1: /dev/null */
+	int child;  /* its number there, 0..63 */
 };
 
 struct proc_spec {
-	const char *path;              /* absolute */
-	const char *const *argv;       /* NULL-terminated */
-	const char *const *env;        /* NULL-terminated; the whole environment */
-	const char *cwd;               /* NULL: "/" */
-	const struct proc_fd *fds;     /* what the child has; 0, 1 and 2 not named are /dev/null */
-	int nfds;                      /* at most 8 */
+	const char *path;          /* absolute */
+	const char *const *argv;   /* NULL-terminated */
+	const char *const *env;    /* NULL-terminated; the whole environment */
+	const char *cwd;           /* NULL: "/" */
+	const struct proc_fd *fds; /* what the child has; 0, 1 and 2 not named are /dev/null */
+	int nfds;                  /* at most 8 */
 };
 
 /* code: exit status 0..255, or -1 with the signal in `signal`. Called once, from the loop. Whatever

@@ -12,19 +12,19 @@ struct view {
 	size_t n;
 };
 
-#define VIEW(lit)  ((struct view){ "" lit, sizeof(lit) - 1 })
-#define VIEW_NONE  ((struct view){ NULL, 0 })
+#define VIEW(lit) ((struct view){ "" lit, sizeof(lit) - 1 })
+#define VIEW_NONE ((struct view){ NULL, 0 })
 /* For printf's "%.*s". Callers keep views shorter than INT_MAX. */
 #define VIEW_FMT(v) (int)(v).n, ((v).p ? (v).p : "")
 
-struct view view_of(const char *s);          /* NULL gives VIEW_NONE */
+struct view view_of(const char *s); /* NULL gives VIEW_NONE */
 bool view_eq(struct view a, struct view b);
 bool view_eqs(struct view a, const char *s);
 bool view_starts(struct view v, struct view prefix);
 bool view_ends(struct view v, struct view suffix);
-struct view view_trim(struct view v);        /* ASCII space, tab, CR, LF at both ends */
-struct view view_from(struct view v, size_t at);          /* at > n gives an empty view */
-struct view view_cut(struct view v, size_t n);            /* at most the first n bytes */
+struct view view_trim(struct view v);            /* ASCII space, tab, CR, LF at both ends */
+struct view view_from(struct view v, size_t at); /* at > n gives an empty view */
+struct view view_cut(struct view v, size_t n);   /* at most the first n bytes */
 /* Position of the first c, or v.n. */
 size_t view_find(struct view v, char c);
 
@@ -36,13 +36,13 @@ struct str {
 	char *p;
 	size_t n, cap, max;
 	bool failed;
-	bool secret;   /* no copy is left behind when it grows or is released */
+	bool secret; /* no copy is left behind when it grows or is released */
 };
 
-#define STR_INIT(max_)   { .p = NULL, .n = 0, .cap = 0, .max = (max_), .failed = false }
-#define STR_SECRET(max_) { .p = NULL, .n = 0, .cap = 0, .max = (max_), .secret = true }
+#define STR_INIT(max_)   ((struct str){ .max = (max_) })
+#define STR_SECRET(max_) ((struct str){ .max = (max_), .secret = true })
 
-int str_add(struct str *s, struct view v);   /* 0, or -1 */
+int str_add(struct str *s, struct view v); /* 0, or -1 */
 int str_adds(struct str *s, const char *z);
 int str_addc(struct str *s, char c);
 int str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -52,12 +52,12 @@ int str_reserve(struct str *s, size_t n);
 void str_grew(struct str *s, size_t n);
 bool str_ok(const struct str *s);
 struct view str_view(const struct str *s);
-const char *str_cstr(const struct str *s);   /* "" when empty; valid until the next change */
-void str_truncate(struct str *s, size_t n);  /* no effect when n is not smaller */
-void str_drop(struct str *s, size_t n);      /* remove the first n bytes */
-void str_reset(struct str *s);               /* empty, failure cleared, memory kept */
-void str_release(struct str *s);             /* free; ready for use again */
-void str_wipe(struct str *s);                /* as release, the bytes overwritten first: secrets */
+const char *str_cstr(const struct str *s);  /* "" when empty; valid until the next change */
+void str_truncate(struct str *s, size_t n); /* no effect when n is not smaller */
+void str_drop(struct str *s, size_t n);     /* remove the first n bytes */
+void str_reset(struct str *s);              /* empty, failure cleared, memory kept */
+void str_release(struct str *s);            /* free; ready for use again */
+void str_wipe(struct str *s);               /* as release, the bytes overwritten first: secrets */
 /* The text becomes the caller's (free()); the str is empty afterwards. NULL when failed. */
 char *str_take(struct str *s);
 

@@ -18,8 +18,7 @@ enum utf8_kind utf8_classify(const unsigned char *p, size_t n, size_t *len);
 /* The 12 controls of Unicode that reorder what one reads. */
 bool text_is_bidi(uint32_t cp);
 
-/* --- What looks like a secret (text_secret.c) --------------------------------------------------
- */
+/* --- What looks like a secret (text_secret.c) ------------------------------------------------- */
 
 enum secret_kind {
 	SECRET_NONE,
@@ -42,19 +41,18 @@ bool secret_is_wordy(struct view v);
 /* Digits and letters change often enough, or go on long enough, for a key. */
 bool secret_is_random(struct view v);
 
-/* --- What is a secret by its face (text_shape.c) ------------------------------------------------
- */
+/* --- What is a secret by its face (text_shape.c) ---------------------------------------------- */
 
 bool text_is_word(char c); /* letter, digit, '_', '-' */
 /* Length of the line break at v.p, a real one or \n inside a string (inside a string...), or 0. */
 size_t text_line_break(struct view v);
 
 /* Each gives the length of the secret at v.p, 0 when there is none. */
-size_t shape_key(struct view v);		 /* a vendor's key, a JWT; v begins a word */
-size_t shape_pem(struct view v);		 /* a private key, also one that is cut short */
-size_t shape_data(struct view v, size_t *head);	 /* ":image/png;base64," is *head, then the data */
+size_t shape_key(struct view v);                 /* a vendor's key, a JWT; v begins a word */
+size_t shape_pem(struct view v);                 /* a private key, also one that is cut short */
+size_t shape_data(struct view v, size_t *head);  /* ":image/png;base64," is *head, then the data */
 size_t shape_base64(struct view v, size_t *run); /* *run: how far its characters go at all */
 size_t shape_userinfo(struct view v, bool http); /* v begins behind "://" */
-bool shape_is_basic(struct view v);		 /* v in base64 is "name:password" */
+bool shape_is_basic(struct view v);              /* v in base64 is "name:password" */
 
 #endif

@@ -60,8 +60,8 @@ static int control(struct text_filter *f, uint32_t cp)
 {
 	switch (cp) {
 	case 0x1b: f->state = ESCAPE; return 1;
-	case 0x18:				/* CAN */
-	case 0x1a:				/* SUB */
+	case 0x18:                              /* CAN */
+	case 0x1a:                              /* SUB */
 	case 0x9c: f->state = GROUND; return 1; /* ST */
 	default: break;
 	}

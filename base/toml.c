@@ -153,8 +153,8 @@ static int scan_escape(struct scanner *s, struct str *out, struct err *e)
 	s->p++;
 	if (hit)
 		return str_addc(out, to[hit - from]) < 0
-			       ? fail_at(s, at, e, "the string is too long")
-			       : 0;
+		               ? fail_at(s, at, e, "the string is too long")
+		               : 0;
 	if (c != 'u' && c != 'U')
 		return fail_at(s, at, e,
 			"unknown escape, expected one of \\b \\t \\n \\f \\r \\\" \\\\ \\u \\U");
@@ -192,8 +192,8 @@ static int scan_string(struct scanner *s, struct str *out, struct err *e)
 		s->p++;
 	}
 	if (peek(s) != quote)
-		return fail_at(
-			s, open, e, "the string has no end, expected a closing quote on this line");
+		return fail_at(s, open, e,
+			"the string has no end, expected a closing quote on this line");
 	s->p++;
 	return 0;
 }
@@ -411,8 +411,8 @@ static struct entry *grow(struct entry **list, size_t n, size_t *cap)
 	return &(*list)[n];
 }
 
-static int add_entry(
-	struct toml *t, struct scanner *s, const char *table, const char *at, struct err *e)
+static int add_entry(struct toml *t, struct scanner *s, const char *table, const char *at,
+	struct err *e)
 {
 	struct str key = STR_INIT(1024);
 	struct entry *en;
@@ -489,7 +489,7 @@ static int read_all(struct toml *t, struct scanner *s, struct err *e)
 		if (!more(s))
 			break;
 		rc = *s->p == '[' ? add_table(t, s, &table, e)
-				  : add_entry(t, s, str_cstr(&table), s->p, e);
+		                  : add_entry(t, s, str_cstr(&table), s->p, e);
 	}
 	str_release(&table);
 	return rc < 0 ? -1 : check_keys(t, e);

@@ -47,7 +47,7 @@ int toml_write_string(struct view v, struct str *out); /* quoted and escaped */
 /* Set key to the TOML value `value` in text, or remove it when value.p is NULL. Everything else
  * stays byte for byte; a new key goes to the end of its table, a new table to the end of the file.
  */
-int toml_edit(
-	struct view text, const char *dotted, struct view value, struct str *out, struct err *e);
+int toml_edit(struct view text, const char *dotted, struct view value, struct str *out,
+	struct err *e);
 
 #endif

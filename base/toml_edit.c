@@ -6,7 +6,7 @@
 
 /* Where things stand in the text, as byte offsets. */
 struct spot {
-	bool found;		   /* the key is set: */
+	bool found;                /* the key is set: */
 	size_t line_from, line_to; /* its lines, the newline included */
 	size_t value_from, value_to;
 	bool table_found;
@@ -45,8 +45,8 @@ static int visit_key(struct toml *t, struct scanner *s, struct str *key, const c
 }
 
 /* Walks a text that toml_read has accepted. */
-static int find_spot(
-	struct view text, const char *dotted, struct view table, struct spot *spot, struct err *e)
+static int find_spot(struct view text, const char *dotted, struct view table, struct spot *spot,
+	struct err *e)
 {
 	struct scanner s = { .begin = text.p, .p = text.p, .end = text.p + text.n };
 	struct str name = STR_INIT(512), key = STR_INIT(1024);
@@ -105,8 +105,8 @@ static void insert(struct view text, struct view table, const char *last, struct
 	str_add(out, view_from(text, at));
 }
 
-int toml_edit(
-	struct view text, const char *dotted, struct view value, struct str *out, struct err *e)
+int toml_edit(struct view text, const char *dotted, struct view value, struct str *out,
+	struct err *e)
 {
 	const char *dot = strrchr(dotted, '.');
 	struct view table = dot ? (struct view){ dotted, (size_t)(dot - dotted) } : VIEW_NONE;

@@ -53,9 +53,9 @@ struct loop *app_loop(struct app *a)
 void control_settings_from(struct control_settings *s, const struct config *c)
 {
 	*s = (struct control_settings){
-		.language = !strcmp(c->language, "zh")	 ? LANG_ZH
-			    : !strcmp(c->language, "en") ? LANG_EN
-							 : LANG_AUTO,
+		.language = !strcmp(c->language, "zh")   ? LANG_ZH
+		            : !strcmp(c->language, "en") ? LANG_EN
+		                                         : LANG_AUTO,
 		.text_limit = (size_t)c->text_limit,
 		.mode = !strcmp(c->render_mode, "plain") ? FORMAT_PLAIN : FORMAT_NATIVE,
 		.queue_limit = (int)c->queue_limit,
@@ -63,8 +63,8 @@ void control_settings_from(struct control_settings *s, const struct config *c)
 	};
 }
 
-size_t config_warnings(
-	const struct config *c, const struct account *acc, const char **out, size_t max)
+size_t config_warnings(const struct config *c, const struct account *acc, const char **out,
+	size_t max)
 {
 	size_t n = 0;
 
@@ -84,8 +84,7 @@ size_t config_warnings(
 	return n;
 }
 
-/* --- Status ------------------------------------------------------------------------------------
- */
+/* --- Status ----------------------------------------------------------------------------------- */
 
 static const char *link_name(enum chan_link l)
 {
@@ -216,8 +215,7 @@ static void more_status(void *arg, bool zh, struct str *out)
 		str_addf(out, zh ? "注意：%s\n" : "Note: %s\n", lines[i]);
 }
 
-/* --- Ending ------------------------------------------------------------------------------------
- */
+/* --- Ending ----------------------------------------------------------------------------------- */
 
 static void on_channel_stopped(void *arg)
 {
@@ -285,8 +283,7 @@ static void on_hup(void *arg, int signo)
 	log_info(a->log, "app", "settings reloaded");
 }
 
-/* --- Events of the channel ----------------------------------------------------------------------
- */
+/* --- Events of the channel -------------------------------------------------------------------- */
 
 static int on_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err *e)
 {
@@ -314,8 +311,7 @@ static void on_link(void *arg, const struct chan_status *s)
 	app_end(a, EXIT_FAILED);
 }
 
-/* --- Beginning ----------------------------------------------------------------------------------
- */
+/* --- Beginning -------------------------------------------------------------------------------- */
 
 static int open_log(struct app *a, struct err *e)
 {

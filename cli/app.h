@@ -42,14 +42,13 @@ struct app;
 
 struct app_opts {
 	bool background; /* log to logs/kairo.log, report readiness on ready_fd */
-	int ready_fd;	 /* -1: none. Gets "ok\n", or one line with the error */
+	int ready_fd;    /* -1: none. Gets "ok\n", or one line with the error */
 };
 
 /* Runs a daemon to its end; returns an exit code. */
 int app_run(const struct home *h, const struct app_opts *o);
 
-/* --- For the control socket --------------------------------------------------------------------
- */
+/* --- For the control socket ------------------------------------------------------------------- */
 int app_status_json(struct app *a, struct str *out, struct err *e);
 struct control *app_control(struct app *a);
 struct loop *app_loop(struct app *a);
@@ -61,8 +60,8 @@ int ask_event_json(const struct engine_event *ev, struct str *out);
 
 /* Settings in force that a user should know of: one line each, NULL-terminated list in out (at most
  * max - 1 entries). */
-size_t config_warnings(
-	const struct config *c, const struct account *acc, const char **out, size_t max);
+size_t config_warnings(const struct config *c, const struct account *acc, const char **out,
+	size_t max);
 
 /* http rules for the iLink hosts, and for the model's host. */
 void rules_for_ilink(struct http_rules *r, const struct config *c);

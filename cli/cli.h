@@ -31,8 +31,8 @@ int home_find(struct home *h, const char *name, bool create, struct err *e);
 
 struct command {
 	const char *name;
-	const char *args;					 /* for help: "[-n N] [-f]" */
-	const char *help;					 /* one line */
+	const char *args;                                        /* for help: "[-n N] [-f]" */
+	const char *help;                                        /* one line */
 	int (*run)(const struct home *h, int argc, char **argv); /* argv[0] is the command's name */
 	bool makes_home;
 };

@@ -62,8 +62,8 @@ static void on_done(void *arg, const struct http_result *r)
 
 	c->http = NULL;
 	if (r->fail == HTTP_FAIL_CONNECT)
-		c->rc = err_set(
-			c->err, E_NOTFOUND, "kairo is not running; start it with: kairo start");
+		c->rc = err_set(c->err, E_NOTFOUND,
+			"kairo is not running; start it with: kairo start");
 	else if (r->fail)
 		c->rc = err_set(c->err, r->err->code, "%s", r->err->msg);
 	else if (r->status / 100 != 2)
@@ -95,8 +95,8 @@ static int start(struct client *c, struct http *pool, struct err *e)
 		.nheaders = 1,
 		.body = call->body,
 		.timeout_ms = call->timeout_ms < 0 ? 0
-			      : call->timeout_ms   ? call->timeout_ms
-						   : 10000,
+		              : call->timeout_ms   ? call->timeout_ms
+		                                   : 10000,
 		.body_max = ANSWER_MAX,
 		.on_body = call->on_line ? on_piece : NULL,
 		.on_done = on_done,
@@ -119,9 +119,9 @@ int client_request(const struct home *h, const struct client_call *call, struct 
 		return -1;
 	if (!file_exists(path))
 		return err_set(e, E_NOTFOUND, "kairo is not running; start it with: kairo start");
-	const struct http_rules rules = {
-		.reach = HTTP_ANY, .plain_http = true, .unix_path = path
-	};
+	const struct http_rules rules = { .reach = HTTP_ANY,
+		.plain_http = true,
+		.unix_path = path };
 	if (loop_open(&c.loop, NULL, e) < 0 || http_open(&pool, c.loop, &rules, NULL, e) < 0 ||
 		sigwatch_new(&intr, c.loop, SIGINT, on_interrupt, &c, e) < 0 ||
 		start(&c, pool, e) < 0 || loop_run(c.loop, e) < 0)

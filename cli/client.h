@@ -11,8 +11,8 @@ typedef int client_line_cb(void *arg, struct view line);
 
 struct client_call {
 	const char *method, *path;
-	struct view body;	 /* JSON; empty: none */
-	int64_t timeout_ms;	 /* 0: 10 s; -1: none */
+	struct view body;        /* JSON; empty: none */
+	int64_t timeout_ms;      /* 0: 10 s; -1: none */
 	client_line_cb *on_line; /* NULL: collect into answer */
 	void *arg;
 	struct str *answer; /* appended; may be NULL with on_line */

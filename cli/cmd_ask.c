@@ -13,8 +13,7 @@
 
 enum { EVENT_MAX = 24 << 20 };
 
-/* --- What a person at a terminal sees of a turn
- * --------------------------------------------------- */
+/* --- What a person at a terminal sees of a turn ----------------------------------------------- */
 
 struct view_state {
 	bool streamed; /* text was printed as it came */
@@ -45,8 +44,8 @@ static void show_tool(struct view_state *v, struct view name, struct view key)
 	fputc('\n', stderr);
 }
 
-static void show_done(
-	struct view_state *v, struct view text, const char *result, struct view detail)
+static void show_done(struct view_state *v, struct view text, const char *result,
+	struct view detail)
 {
 	bool ok = !strcmp(result, "ok");
 
@@ -90,8 +89,7 @@ static int on_line(void *arg, struct view line)
 	return 0;
 }
 
-/* --- With a daemon: through its FIFO
- * ---------------------------------------------------------------- */
+/* --- With a daemon: through its FIFO ---------------------------------------------------------- */
 
 static int ask_daemon(const struct home *h, struct view prompt, struct view_state *v, struct err *e)
 {
@@ -119,8 +117,7 @@ static int ask_daemon(const struct home *h, struct view prompt, struct view_stat
 	return rc;
 }
 
-/* --- Without one: the engine in this process
- * --------------------------------------------------------- */
+/* --- Without one: the engine in this process -------------------------------------------------- */
 
 struct local {
 	struct loop *loop;

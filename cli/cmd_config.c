@@ -122,8 +122,8 @@ int cmd_config(const struct home *h, int argc, char **argv)
 		if (!config_find(argv[2]))
 			return unknown_key(argv[2]);
 		return config_unset(h->dir, argv[2], &e) < 0 ? say_err(&e)
-							     : tell_daemon(h, argv[2]);
+		                                             : tell_daemon(h, argv[2]);
 	}
-	return say_usage(
-		"config", "config list | get KEY | set KEY VALUE | set KEY --stdin | unset KEY");
+	return say_usage("config",
+		"config list | get KEY | set KEY VALUE | set KEY --stdin | unset KEY");
 }

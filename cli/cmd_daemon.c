@@ -178,8 +178,7 @@ int cmd_restart(const struct home *h, int argc, char **argv)
 	return rc == EXIT_DONE || rc == EXIT_NOT_RUNNING ? cmd_start(h, argc, argv) : rc;
 }
 
-/* --- logs ----------------------------------------------------------------------------------------
- */
+/* --- logs ------------------------------------------------------------------------------------- */
 
 static struct view last_lines(struct view text, long lines, bool cut)
 {

@@ -34,7 +34,7 @@ struct doctor {
 	struct http *ilink_http, *model_http;
 	int failed, warned;
 	int64_t server_time; /* Unix seconds from the server's Date header; 0 unknown */
-	bool reached;	     /* the iLink host answered over HTTP */
+	bool reached;        /* the iLink host answered over HTTP */
 };
 
 __attribute__((format(printf, 2, 3))) static void ok(const char *what, const char *fmt, ...)
@@ -48,8 +48,8 @@ __attribute__((format(printf, 2, 3))) static void ok(const char *what, const cha
 	putchar('\n');
 }
 
-__attribute__((format(printf, 5, 6))) static void bad(
-	struct doctor *d, bool fail, const char *what, const char *todo, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static void bad(struct doctor *d, bool fail, const char *what,
+	const char *todo, const char *fmt, ...)
 {
 	char text[600];
 	va_list ap;
@@ -66,8 +66,7 @@ __attribute__((format(printf, 5, 6))) static void bad(
 		d->warned++;
 }
 
-/* --- This machine
- * --------------------------------------------------------------------------------- */
+/* --- This machine ----------------------------------------------------------------------------- */
 
 static bool check_config(struct doctor *d)
 {
@@ -155,9 +154,10 @@ static void check_sandbox(struct doctor *d)
 	}
 	if (workspace_find(path, d->cfg->workspace, d->home->root, false, &e) < 0)
 		return; /* said above */
-	const struct tools_env env = {
-		.loop = d->loop, .helper = helper, .workspace = path, .hide = d->home->root
-	};
+	const struct tools_env env = { .loop = d->loop,
+		.helper = helper,
+		.workspace = path,
+		.hide = d->home->root };
 	if (tools_open(&t, &env, &e) < 0) {
 		bad(d, true, "sandbox", "see the message", "%s", e.msg);
 		return;
@@ -168,8 +168,7 @@ static void check_sandbox(struct doctor *d)
 	str_release(&line);
 }
 
-/* --- The network
- * ----------------------------------------------------------------------------------- */
+/* --- The network ------------------------------------------------------------------------------ */
 
 static bool is_fake_ip(const struct sockaddr *sa)
 {
@@ -258,8 +257,8 @@ static void on_answer(void *arg, const struct http_result *r)
 	loop_stop(a->loop);
 }
 
-static void get(
-	struct doctor *d, struct http *pool, const char *url, const char *bearer, struct answer *a)
+static void get(struct doctor *d, struct http *pool, const char *url, const char *bearer,
+	struct answer *a)
 {
 	char auth[ACCOUNT_TOKEN_MAX + 16];
 	const struct http_header h[] = { { "Authorization", auth } };
@@ -391,8 +390,7 @@ static void check_account(struct doctor *d)
 		check_token(d);
 }
 
-/* --- The model
- * --------------------------------------------------------------------------------------- */
+/* --- The model -------------------------------------------------------------------------------- */
 
 static void check_model(struct doctor *d)
 {
@@ -426,8 +424,7 @@ static void check_model(struct doctor *d)
 		ok("model", "%s, the key is accepted", d->cfg->model.name);
 }
 
-/* --- The daemon
- * --------------------------------------------------------------------------------------- */
+/* --- The daemon ------------------------------------------------------------------------------- */
 
 static int64_t member_int(const struct json *obj, const char *name)
 {
@@ -457,9 +454,9 @@ static void check_window(struct doctor *d, const struct json *j)
 static void check_daemon(struct doctor *d)
 {
 	struct str answer = STR_INIT(1 << 20);
-	const struct client_call call = {
-		.method = "GET", .path = "/v1/status", .answer = &answer
-	};
+	const struct client_call call = { .method = "GET",
+		.path = "/v1/status",
+		.answer = &answer };
 	struct json *j = NULL;
 	struct view state = VIEW_NONE, why = VIEW_NONE;
 	struct err e = ERR_INIT;

@@ -21,7 +21,7 @@ struct session {
 	struct config *cfg;
 	char workspace[PATH_SIZE];
 	int64_t dead_at; /* monotonic: when the code shown will be too old */
-	bool waiting;	 /* a countdown is on the screen */
+	bool waiting;    /* a countdown is on the screen */
 	bool tty;
 	int code; /* of the command */
 };

@@ -104,7 +104,7 @@ static void print_status(const struct json *j)
 	line("engine", text_of(j, "engine", buf, sizeof(buf)));
 	line("workspace", text_of(j, "workspace", buf, sizeof(buf)));
 	line("sandbox", text_of(j, "sandbox", buf, sizeof(buf)));
-	json_each (w, json_member(j, "warnings")) {
+	json_each(w, json_member(j, "warnings")) {
 		struct view v;
 
 		if (json_str(w, &v) == 0 && copy_z(buf, sizeof(buf), v) == 0)
@@ -146,9 +146,9 @@ int cmd_status(const struct home *h, int argc, char **argv)
 {
 	bool json = argc == 2 && !strcmp(argv[1], "--json");
 	struct str answer = STR_INIT(1 << 20);
-	const struct client_call call = {
-		.method = "GET", .path = "/v1/status", .answer = &answer
-	};
+	const struct client_call call = { .method = "GET",
+		.path = "/v1/status",
+		.answer = &answer };
 	struct json *j = NULL;
 	struct err e = ERR_INIT;
 	int rc = EXIT_DONE;

@@ -25,78 +25,62 @@ struct row {
 	const char *env; /* an override from the environment, or NULL */
 };
 
-#define AT(field) offsetof(struct config, field)
-#define STRING(n, f, dflt, h)                                                                      \
-	{                                                                                          \
-		{ n, CONFIG_STRING, dflt, 0, 0, NULL, false, h }, AT(f), NULL                      \
-	}
-#define PATH(n, f, dflt, h)                                                                        \
-	{                                                                                          \
-		{ n, CONFIG_PATH, dflt, 0, 0, NULL, false, h }, AT(f), NULL                        \
-	}
-#define LIST(n, f, max, l, h)                                                                      \
-	{                                                                                          \
-		{ n, CONFIG_LIST, NULL, 0, max, NULL, l, h }, AT(f), NULL                          \
-	}
-#define BOOL(n, f, h)                                                                              \
-	{                                                                                          \
-		{ n, CONFIG_BOOL, "false", 0, 0, NULL, false, h }, AT(f), NULL                     \
-	}
-#define INT(n, f, d, lo, hi, l, h)                                                                 \
-	{                                                                                          \
-		{ n, CONFIG_INT, d, lo, hi, NULL, l, h }, AT(f), NULL                              \
-	}
-#define ENUM(n, f, d, v, l, h)                                                                     \
-	{                                                                                          \
-		{ n, CONFIG_ENUM, d, 0, 0, v, l, h }, AT(f), NULL                                  \
-	}
+#define AT(field)                  .offset = offsetof(struct config, field)
+#define STRING(n, f, dflt, h)      .key = { n, CONFIG_STRING, dflt, 0, 0, NULL, false, h }, AT(f)
+#define PATH(n, f, dflt, h)        .key = { n, CONFIG_PATH, dflt, 0, 0, NULL, false, h }, AT(f)
+#define LIST(n, f, max, l, h)      .key = { n, CONFIG_LIST, NULL, 0, max, NULL, l, h }, AT(f)
+#define BOOL(n, f, h)              .key = { n, CONFIG_BOOL, "false", 0, 0, NULL, false, h }, AT(f)
+#define INT(n, f, d, lo, hi, l, h) .key = { n, CONFIG_INT, d, lo, hi, NULL, l, h }, AT(f)
+#define ENUM(n, f, d, v, l, h)     .key = { n, CONFIG_ENUM, d, 0, 0, v, l, h }, AT(f)
 
 static const struct row rows[] = {
-	PATH("workspace", workspace, "~/kairo", "the folder the agent works in"),
-	ENUM("engine", engine, "react", engines, false, "which agent answers"),
-	ENUM("language", language, "auto", languages, true,
-		"language of kairo's own messages; auto follows the user's writing"),
-	INT("text_limit", text_limit, "1800", 1, CHUNK_LIMIT_MAX, true,
-		"longest reply part, in characters"),
-	ENUM("render_mode", render_mode, "native", modes, true,
-		"native: Markdown that WeChat renders; plain: no markers"),
-	INT("queue_limit", queue_limit, "100", 1, 1000, true, "messages that may wait"),
-	LIST("allowed_users", allowed_users, USERS_MAX, true,
-		"user ids that are served besides the owner"),
-	ENUM("log_level", log_level, "info", levels, true, "how much is logged"),
-	INT("turn_minutes", turn_minutes, "60", 1, 1440, false, "longest time one task may take"),
-	{ { "model.base_url", CONFIG_STRING, NULL, 0, 0, NULL, false,
-		  "address of an OpenAI-compatible API, as https://api.moonshot.cn/v1" },
-		AT(model.base_url), "KAIRO_MODEL_BASE_URL" },
-	{ { "model.name", CONFIG_STRING, NULL, 0, 0, NULL, false,
-		  "the model's name at that provider" },
-		AT(model.name), "KAIRO_MODEL_NAME" },
-	PATH("model.api_key_file", model.api_key_file, NULL,
-		"file with the provider's key; kairo config set model.api_key --stdin makes one"),
-	INT("model.context_tokens", model.context_tokens, "128000", 1000, 100000000, false,
-		"size of the model's window, in tokens"),
-	INT("model.token_budget", model.token_budget, "1000000", 1000, 1000000000, false,
-		"tokens one task may use"),
-	INT("model.max_iterations", model.max_iterations, "50", 1, 1000, false,
-		"model calls one task may make"),
-	INT("model.idle_seconds", model.idle_seconds, "120", 5, 3600, false,
-		"how long the model may stay silent"),
-	STRING("model.system_prompt", model.system_prompt, NULL,
-		"words added to the system prompt"),
-	BOOL("network.allow_loopback", network.allow_loopback,
-		"accept plain http and 127.0.0.1 as the WeChat server; for development only"),
-	BOOL("network.allow_fake_ip", network.allow_fake_ip,
-		"count 198.18.0.0/15 as public, for proxies with fake-IP DNS"),
-	STRING("network.proxy", network.proxy, NULL, "proxy for all requests, as http://host:port"),
-	PATH("network.ca_file", network.ca_file, NULL,
-		"certificates to trust instead of the system's"),
-	ENUM("sandbox.mode", sandbox.mode, "best", sandboxes, false,
-		"required: tools refuse where files cannot be confined; best: run with what there is"),
-	LIST("sandbox.read", sandbox.read, READ_MAX, false, "further folders tools may read"),
-	STRING("ilink.client_version", ilink.client_version, NULL,
-		"client version declared to the WeChat server"),
-	STRING("ilink.bot_agent", ilink.bot_agent, NULL, "bot_agent declared to the WeChat server"),
-	STRING("ilink.route_tag", ilink.route_tag, NULL, "value of the SKRouteTag header"),
+	{ PATH("workspace", workspace, "~/kairo", "the folder the agent works in") },
+	{ ENUM("engine", engine, "react", engines, false, "which agent answers") },
+	{ ENUM("language", language, "auto", languages, true,
+		"language of kairo's own messages; auto follows the user's writing") },
+	{ INT("text_limit", text_limit, "1800", 1, CHUNK_LIMIT_MAX, true,
+		"longest reply part, in characters") },
+	{ ENUM("render_mode", render_mode, "native", modes, true,
+		"native: Markdown that WeChat renders; plain: no markers") },
+	{ INT("queue_limit", queue_limit, "100", 1, 1000, true, "messages that may wait") },
+	{ LIST("allowed_users", allowed_users, USERS_MAX, true,
+		"user ids that are served besides the owner") },
+	{ ENUM("log_level", log_level, "info", levels, true, "how much is logged") },
+	{ INT("turn_minutes", turn_minutes, "60", 1, 1440, false,
+		"longest time one task may take") },
+	{ STRING("model.base_url", model.base_url, NULL,
+		  "address of an OpenAI-compatible API, as https://api.moonshot.cn/v1"),
+		.env = "KAIRO_MODEL_BASE_URL" },
+	{ STRING("model.name", model.name, NULL, "the model's name at that provider"),
+		.env = "KAIRO_MODEL_NAME" },
+	{ PATH("model.api_key_file", model.api_key_file, NULL,
+		"file with the provider's key; kairo config set model.api_key --stdin makes one") },
+	{ INT("model.context_tokens", model.context_tokens, "128000", 1000, 100000000, false,
+		"size of the model's window, in tokens") },
+	{ INT("model.token_budget", model.token_budget, "1000000", 1000, 1000000000, false,
+		"tokens one task may use") },
+	{ INT("model.max_iterations", model.max_iterations, "50", 1, 1000, false,
+		"model calls one task may make") },
+	{ INT("model.idle_seconds", model.idle_seconds, "120", 5, 3600, false,
+		"how long the model may stay silent") },
+	{ STRING("model.system_prompt", model.system_prompt, NULL,
+		"words added to the system prompt") },
+	{ BOOL("network.allow_loopback", network.allow_loopback,
+		"accept plain http and 127.0.0.1 as the WeChat server; for development only") },
+	{ BOOL("network.allow_fake_ip", network.allow_fake_ip,
+		"count 198.18.0.0/15 as public, for proxies with fake-IP DNS") },
+	{ STRING("network.proxy", network.proxy, NULL,
+		"proxy for all requests, as http://host:port") },
+	{ PATH("network.ca_file", network.ca_file, NULL,
+		"certificates to trust instead of the system's") },
+	{ ENUM("sandbox.mode", sandbox.mode, "best", sandboxes, false,
+		"required: tools refuse where files cannot be confined; best: run with what there is") },
+	{ LIST("sandbox.read", sandbox.read, READ_MAX, false, "further folders tools may read") },
+	{ STRING("ilink.client_version", ilink.client_version, NULL,
+		"client version declared to the WeChat server") },
+	{ STRING("ilink.bot_agent", ilink.bot_agent, NULL,
+		"bot_agent declared to the WeChat server") },
+	{ STRING("ilink.route_tag", ilink.route_tag, NULL, "value of the SKRouteTag header") },
 };
 
 enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -169,8 +153,8 @@ static int put_string(struct config *c, const struct row *r, const char *s, stru
 	return 0;
 }
 
-static int put_list(
-	struct config *c, const struct row *r, const char *const *items, size_t n, struct err *e)
+static int put_list(struct config *c, const struct row *r, const char *const *items, size_t n,
+	struct err *e)
 {
 	char **list = calloc(n + 1, sizeof(*list));
 
@@ -252,8 +236,8 @@ static bool fits(const struct row *r, const struct toml_value *v)
 	}
 }
 
-static int put_value(
-	struct config *c, const struct row *r, const struct toml_value *v, struct err *e)
+static int put_value(struct config *c, const struct row *r, const struct toml_value *v,
+	struct err *e)
 {
 	if (!fits(r, v))
 		return wrong(r, e);
@@ -281,8 +265,7 @@ static int put_default(struct config *c, const struct row *r, struct err *e)
 	}
 }
 
-/* --- What one table cannot say ------------------------------------------------------------------
- */
+/* --- What one table cannot say ---------------------------------------------------------------- */
 
 static bool is_header_safe(const char *s)
 {
@@ -324,8 +307,8 @@ static int check_whole(const struct config *c, struct err *e)
 				words[i]);
 	for (size_t i = 0; c->allowed_users[i]; i++)
 		if (!c->allowed_users[i][0] || strlen(c->allowed_users[i]) > 128)
-			return err_set(
-				e, E_FORMAT, "allowed_users: a user id has 1 to 128 characters");
+			return err_set(e, E_FORMAT,
+				"allowed_users: a user id has 1 to 128 characters");
 	for (size_t i = 0; c->sandbox.read[i]; i++)
 		if (c->sandbox.read[i][0] != '/')
 			return err_set(e, E_FORMAT, "sandbox.read: expected absolute paths");
@@ -334,8 +317,7 @@ static int check_whole(const struct config *c, struct err *e)
 	return check_url("network.proxy", c->network.proxy, e);
 }
 
-/* --- Loading -------------------------------------------------------------------------------------
- */
+/* --- Loading ---------------------------------------------------------------------------------- */
 
 static size_t distance(const char *a, const char *b)
 {
@@ -385,8 +367,8 @@ const char *config_nearest(const char *name)
 
 static int located(const struct toml_value *v, bool key, struct err *e)
 {
-	return err_wrap(
-		e, CONFIG_FILE ":%d:%d", key ? v->key_line : v->line, key ? v->key_col : v->col);
+	return err_wrap(e, CONFIG_FILE ":%d:%d", key ? v->key_line : v->line,
+		key ? v->key_col : v->col);
 }
 
 static int apply(struct config *c, const struct toml *t, struct err *e)
@@ -533,8 +515,7 @@ int config_load_key(struct config *c, struct err *e)
 	return rc;
 }
 
-/* --- The table for others
- * ------------------------------------------------------------------------- */
+/* --- The table for others --------------------------------------------------------------------- */
 
 const struct config_key *config_find(const char *name)
 {
@@ -598,8 +579,7 @@ int config_source(const char *home, const char *name, const char **out, struct e
 	return rc;
 }
 
-/* --- Changing
- * ------------------------------------------------------------------------------------- */
+/* --- Changing --------------------------------------------------------------------------------- */
 
 /* value.p NULL removes the key. The new text is loaded once before it replaces the old. */
 static int change(const char *home, const char *name, struct view value, struct err *e)
@@ -632,7 +612,7 @@ static int as_toml(const struct row *r, const char *value, struct str *out, stru
 	struct toml_value v;
 	struct err ignored = ERR_INIT;
 	bool text_type = r->key.type != CONFIG_INT && r->key.type != CONFIG_BOOL &&
-			 r->key.type != CONFIG_LIST;
+	                 r->key.type != CONFIG_LIST;
 	bool usable = toml_read_value(&hold, &v, view_of(value), &ignored) == 0 && fits(r, &v);
 
 	toml_free(&hold);
@@ -674,8 +654,8 @@ int config_set_secret(const char *home, const char *name, struct view secret, st
 		return err_set(e, E_NOTFOUND, "%s is no secret", name);
 	secret = view_trim(secret);
 	if (secret.n < 1 || secret.n > KEY_FILE_MAX - 1)
-		return err_set(
-			e, E_FORMAT, "the key must have 1 to %d characters", KEY_FILE_MAX - 1);
+		return err_set(e, E_FORMAT, "the key must have 1 to %d characters",
+			KEY_FILE_MAX - 1);
 	for (size_t i = 0; i < secret.n; i++)
 		if (secret.p[i] <= ' ' || secret.p[i] >= 0x7f)
 			return err_set(e, E_FORMAT, "the key holds a space or a control character");

@@ -14,8 +14,8 @@
 /* Everything read from config.toml and the environment. Strings are never NULL unless said. */
 struct config {
 	char *workspace;      /* absolute; default ~/kairo */
-	char *engine;	      /* "react" */
-	char *language;	      /* auto zh en */
+	char *engine;         /* "react" */
+	char *language;       /* auto zh en */
 	char *render_mode;    /* native plain */
 	char *log_level;      /* error warn info debug */
 	int64_t text_limit;   /* 1..3800, default 1800 */
@@ -24,13 +24,12 @@ struct config {
 	char **allowed_users; /* NULL-terminated; at most 100 */
 
 	struct {
-		char *base_url;	    /* "" until set */
-		char *name;	    /* "" until set */
+		char *base_url;     /* "" until set */
+		char *name;         /* "" until set */
 		char *api_key_file; /* absolute; "" none */
 		int64_t context_tokens, token_budget, max_iterations, idle_seconds;
 		char *system_prompt; /* added to the built-in one; "" none */
-		char *api_key; /* from KAIRO_MODEL_API_KEY or the file, by config_load_key; "" none
-				*/
+		char *api_key; /* by config_load_key, from the environment or the file; "" none */
 	} model;
 
 	struct {
@@ -57,18 +56,17 @@ void config_free(struct config **c); /* wipes the key */
  */
 int config_load_key(struct config *c, struct err *e);
 
-/* --- The table, for `config get/set/list`, the manual and completions --------------------------
- */
+/* --- The table, for `config get/set/list`, the manual and completions ------------------------- */
 enum config_type { CONFIG_STRING, CONFIG_INT, CONFIG_BOOL, CONFIG_LIST, CONFIG_ENUM, CONFIG_PATH };
 
 struct config_key {
 	const char *name; /* dotted */
 	enum config_type type;
-	const char *fallback;	   /* default as text; NULL: empty */
-	int64_t min, max;	   /* CONFIG_INT */
+	const char *fallback;      /* default as text; NULL: empty */
+	int64_t min, max;          /* CONFIG_INT */
 	const char *const *values; /* CONFIG_ENUM, NULL-terminated */
-	bool live;		   /* taken over on SIGHUP without a restart */
-	const char *help;	   /* one line */
+	bool live;                 /* taken over on SIGHUP without a restart */
+	const char *help;          /* one line */
 };
 const struct config_key *config_at(size_t i); /* NULL behind the last */
 const struct config_key *config_find(const char *name);

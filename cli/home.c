@@ -27,8 +27,8 @@ static int named_root(char out[PATH_SIZE], struct err *e)
 	if (dir && dir[0]) {
 		if (dir[0] == '/')
 			return copy_z(out, PATH_SIZE, view_of(dir)) < 0
-				       ? err_set(e, E_FORMAT, "KAIRO_HOME is too long")
-				       : 0;
+			               ? err_set(e, E_FORMAT, "KAIRO_HOME is too long")
+			               : 0;
 		if (!getcwd(cwd, sizeof(cwd)))
 			return err_sys(e, "the current folder");
 		return path_join(out, cwd, dir, e);

@@ -21,7 +21,7 @@ enum qr_style qr_style_for_stdout(void)
 
 		if (v && v[0])
 			return strcasestr(v, "utf-8") || strcasestr(v, "utf8") ? QR_BLOCKS
-									       : QR_ASCII;
+			                                                       : QR_ASCII;
 	}
 	return QR_ASCII;
 }
@@ -63,8 +63,8 @@ int qr_draw(const char *text, enum qr_style style, struct str *out, struct err *
 
 	if (!q)
 		return errno == ERANGE
-			       ? err_set(e, E_FORMAT, "the login link is too long for a QR code")
-			       : err_set(e, E_NOMEM, "out of memory for the QR code");
+		               ? err_set(e, E_FORMAT, "the login link is too long for a QR code")
+		               : err_set(e, E_NOMEM, "out of memory for the QR code");
 	if (style == QR_BLOCKS)
 		draw_blocks(q, out);
 	else

@@ -65,19 +65,19 @@ static int status_of(const struct err *e)
 
 static int read_body(const struct httpd_req *r, struct json **out, struct err *e)
 {
-	const struct json_limits lim = {
-		.bytes = ASK_BODY_MAX, .depth = 16, .nodes = 10000, .nul = JSON_NUL_REFUSE
-	};
+	const struct json_limits lim = { .bytes = ASK_BODY_MAX,
+		.depth = 16,
+		.nodes = 10000,
+		.nul = JSON_NUL_REFUSE };
 	struct view body = httpd_body(r);
 
 	if (json_read(out, body.n ? body : VIEW("{}"), &lim, e) < 0)
 		return -1;
 	return json_type(*out) == JSON_OBJECT ? 0
-					      : err_set(e, E_FORMAT, "the body is no JSON object");
+	                                      : err_set(e, E_FORMAT, "the body is no JSON object");
 }
 
-/* --- Routes: each answers by filling out, or fails
- * ------------------------------------------------ */
+/* --- Routes: each answers by filling out, or fails -------------------------------------------- */
 
 typedef int route_fn(struct app *a, const struct json *body, struct str *out, struct err *e);
 
@@ -97,7 +97,7 @@ static int on_resume(struct app *a, const struct json *body, struct str *out, st
 {
 	(void)body;
 	return control_pause(app_control(a), false, e) < 0 ? -1
-							   : str_adds(out, "{\"paused\":false}");
+	                                                   : str_adds(out, "{\"paused\":false}");
 }
 
 static int on_stop(struct app *a, const struct json *body, struct str *out, struct err *e)
@@ -108,8 +108,8 @@ static int on_stop(struct app *a, const struct json *body, struct str *out, stru
 	if (json_get_bool(body, "all", JSON_OPTIONAL, &all, e) < 0 ||
 		control_stop(app_control(a), all, &stopped, &dropped, e) < 0)
 		return -1;
-	return str_addf(
-		out, "{\"stopped\":%s,\"dropped\":%d}", stopped ? "true" : "false", dropped);
+	return str_addf(out, "{\"stopped\":%s,\"dropped\":%d}", stopped ? "true" : "false",
+		dropped);
 }
 
 static int on_send(struct app *a, const struct json *body, struct str *out, struct err *e)
@@ -163,8 +163,7 @@ static void answer(struct app *a, const struct route *rt, struct httpd_req *r)
 	str_release(&out);
 }
 
-/* --- Ask: a stream -------------------------------------------------------------------------------
- */
+/* --- Ask: a stream ---------------------------------------------------------------------------- */
 
 struct ask {
 	struct app *app;

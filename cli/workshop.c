@@ -54,8 +54,8 @@ int find_helper(char out[PATH_SIZE], struct err *e)
 	return err_set(e, E_NOTFOUND, "the helper kairo-tool is not installed beside kairo");
 }
 
-static int open_tools(
-	struct workshop *w, const struct home *h, const struct config *cfg, struct err *e)
+static int open_tools(struct workshop *w, const struct home *h, const struct config *cfg,
+	struct err *e)
 {
 	char dir[PATH_SIZE], helper[PATH_SIZE];
 

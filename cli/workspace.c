@@ -34,18 +34,18 @@ static int check(const char *path, const char *home_root, struct err *e)
 	return 0;
 }
 
-int workspace_find(
-	char out[PATH_SIZE], const char *named, const char *home_root, bool create, struct err *e)
+int workspace_find(char out[PATH_SIZE], const char *named, const char *home_root, bool create,
+	struct err *e)
 {
 	if (create && file_mkdirs(named, 0700, e) < 0)
 		return err_wrap(e, "the workspace");
 	if (!realpath(named, out))
 		return errno == ENOENT
-			       ? err_set(e, E_NOTFOUND,
+		               ? err_set(e, E_NOTFOUND,
 					 "the workspace %s does not exist: make it, or kairo config set workspace "
 					 "PATH",
 					 named)
-			       : err_sys(e, "the workspace %s", named);
+		               : err_sys(e, "the workspace %s", named);
 	return check(out, home_root, e);
 }
 
@@ -62,9 +62,9 @@ int workspace_lock(const char *path, struct err *e)
 		return err_sys(e, "the workspace %s", path);
 	if (flock(locked, LOCK_EX | LOCK_NB) < 0) {
 		int rc = errno == EWOULDBLOCK
-				 ? err_set(e, E_BUSY,
+		                 ? err_set(e, E_BUSY,
 					   "another kairo works in %s: one task at a time", path)
-				 : err_sys(e, "lock on %s", path);
+		                 : err_sys(e, "lock on %s", path);
 
 		close(locked);
 		return rc;

@@ -185,7 +185,7 @@ static int set_up(struct db *d, struct err *e)
 int db_open(struct db **out, const char *path, struct err *e)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
-			  SQLITE_OPEN_PRIVATECACHE;
+	                  SQLITE_OPEN_PRIVATECACHE;
 	const char *slash = strrchr(path, '/');
 	struct db *d;
 	int rc;
@@ -466,8 +466,8 @@ static int mark_version(struct db *d, const char *room, int64_t version, struct 
 
 /* One step, if it is still to do: another process may have taken it while we waited to begin.
  * 1: done, 0: nothing left to do. */
-static int migrate_once(
-	struct db *d, const char *room, const char *const *steps, int n, struct err *e)
+static int migrate_once(struct db *d, const char *room, const char *const *steps, int n,
+	struct err *e)
 {
 	int64_t version = 0;
 	int rc = -1;

@@ -25,11 +25,12 @@ void db_close(struct db **d);
  * A database newer than n steps is refused with E_UNSUPPORTED and a plain message. */
 int db_migrate(struct db *d, const char *room, const char *const *steps, int n, struct err *e);
 
-/* Transactions nest by counting: only the outermost commit commits (BEGIN IMMEDIATE). A rollback at
- * any depth dooms the whole: the outermost commit then fails with E_CONFLICT. When SQLite itself had
- * to give a transaction up (disk full), what follows until its end fails with E_CONFLICT too. */
+/* Transactions nest by counting: only the outermost commit commits (BEGIN IMMEDIATE). A rollback
+ * at any depth dooms the whole: the outermost commit then fails with E_CONFLICT. When SQLite
+ * itself had to give a transaction up (disk full), what follows until its end fails with
+ * E_CONFLICT too. */
 int db_begin(struct db *d, struct err *e);
-int db_commit(struct db *d, struct err *e);     /* on failure the transaction is rolled back */
+int db_commit(struct db *d, struct err *e); /* on failure the transaction is rolled back */
 void db_rollback(struct db *d);
 bool db_in_transaction(const struct db *d);
 
@@ -40,17 +41,17 @@ int db_exec(struct db *d, const char *sql, struct err *e);
 int stmt_open(struct stmt **out, struct db *d, const char *sql, struct err *e);
 void stmt_close(struct stmt **s);
 void stmt_int(struct stmt *s, int i, int64_t v);
-void stmt_text(struct stmt *s, int i, struct view v);     /* p NULL binds NULL */
+void stmt_text(struct stmt *s, int i, struct view v); /* p NULL binds NULL */
 void stmt_null(struct stmt *s, int i);
-int stmt_step(struct stmt *s, struct err *e);    /* 1: a row. 0: done. -1: error. Both of these leave
-						    it reset and unbound. */
-void stmt_reset(struct stmt *s);                 /* after leaving a row loop early */
-int stmt_run(struct stmt *s, struct err *e);     /* step to the end, rows thrown away: 0 or -1 */
+/* 1: a row. 0: done. -1: error. Both of these leave it reset and unbound. */
+int stmt_step(struct stmt *s, struct err *e);
+void stmt_reset(struct stmt *s);             /* after leaving a row loop early */
+int stmt_run(struct stmt *s, struct err *e); /* step to the end, rows thrown away: 0 or -1 */
 int64_t stmt_col_int(const struct stmt *s, int col);      /* columns count from 0 */
 struct view stmt_col_text(const struct stmt *s, int col); /* until the next step or reset */
 bool stmt_col_null(const struct stmt *s, int col);
 
-int64_t db_last_id(const struct db *d);          /* rowid of the last insert */
-int db_changes(const struct db *d);              /* rows the last statement changed */
+int64_t db_last_id(const struct db *d); /* rowid of the last insert */
+int db_changes(const struct db *d);     /* rows the last statement changed */
 
 #endif

@@ -17,18 +17,18 @@
 
 #include "base/net/http.h"
 
-#define HTTP_BODY_MAX	 ((size_t)2 << 20) /* of an answer, where the request names no other limit */
-#define HTTP_HEADERS_MAX 24		   /* of a request */
-#define HTTP_HEAD_MAX	 ((size_t)64 << 10) /* all header lines of an answer, 1xx included */
-#define HTTP_CONNECT_MS	 10000
-#define HTTP_CALLS_MAX	 256 /* waiting and running calls of one pool */
+#define HTTP_BODY_MAX    ((size_t)2 << 20)  /* of an answer, unless the request says */
+#define HTTP_HEADERS_MAX 24                 /* of a request */
+#define HTTP_HEAD_MAX    ((size_t)64 << 10) /* all header lines of an answer, 1xx included */
+#define HTTP_CONNECT_MS  10000
+#define HTTP_CALLS_MAX   256 /* waiting and running calls of one pool */
 
 enum call_state {
-	CALL_WAITING,	 /* for its turn */
+	CALL_WAITING,    /* for its turn */
 	CALL_CONNECTING, /* handed to curl: name, connection, TLS */
-	CALL_SENT,	 /* the connection stands, the request is going out or has */
-	CALL_DONE,	 /* on_done is running */
-	CALL_DEAD	 /* cancelled from inside curl; swept when that has returned */
+	CALL_SENT,       /* the connection stands, the request is going out or has */
+	CALL_DONE,       /* on_done is running */
+	CALL_DEAD        /* cancelled from inside curl; swept when that has returned */
 };
 
 struct http_call {
@@ -61,7 +61,7 @@ struct http_call {
 	/* the answer */
 	enum http_fail fail; /* decided by us while curl was running; else HTTP_OK_ */
 	struct err why;
-	bool cut;	/* of a non-2xx body enough is there */
+	bool cut;       /* of a non-2xx body enough is there */
 	bool head_done; /* the final header block has ended: what follows are trailers */
 	size_t head_bytes;
 	struct str head; /* "name\0value\0" each */
@@ -75,7 +75,7 @@ struct http {
 	struct loop *loop;
 	struct log *log;
 	struct http_rules rules; /* its texts are the pool's own */
-	char *ca_dir;		 /* used instead of curl's default bundle; NULL: that bundle */
+	char *ca_dir;            /* used instead of curl's default bundle; NULL: that bundle */
 	CURLM *multi;
 	struct timer *curl_timer, *start_timer;
 	struct http_calls calls; /* in the order they came */
@@ -87,8 +87,8 @@ struct http {
 };
 
 /* http_call.c */
-int http_call_new(
-	struct http_call **out, struct http *h, const struct http_req *req, struct err *e);
+int http_call_new(struct http_call **out, struct http *h, const struct http_req *req,
+	struct err *e);
 void http_call_free(struct http_call **c); /* it is in no list and not in the multi handle */
 void http_call_arm(struct http_call *c);   /* the timer, to the nearest deadline */
 void http_call_result(struct http_call *c, CURLcode code, struct http_result *r);

@@ -97,7 +97,7 @@ static void curl_act(struct http *h, curl_socket_t fd, int what)
 static void socket_on_event(void *arg, int fd, int what)
 {
 	int ev = ((what & WATCH_READ) ? CURL_CSELECT_IN : 0) |
-		 ((what & WATCH_WRITE) ? CURL_CSELECT_OUT : 0);
+	         ((what & WATCH_WRITE) ? CURL_CSELECT_OUT : 0);
 
 	curl_act(arg, fd, ev);
 }
@@ -123,9 +123,9 @@ static int curl_wants_socket(CURL *easy, curl_socket_t fd, int what, void *arg, 
 {
 	struct http *h = arg;
 	struct watch *w = old;
-	int ev = what == CURL_POLL_IN	 ? WATCH_READ
-		 : what == CURL_POLL_OUT ? WATCH_WRITE
-					 : WATCH_READ | WATCH_WRITE;
+	int ev = what == CURL_POLL_IN    ? WATCH_READ
+	         : what == CURL_POLL_OUT ? WATCH_WRITE
+	                                 : WATCH_READ | WATCH_WRITE;
 
 	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
@@ -295,7 +295,7 @@ static bool is_hashed_dir(const char *path)
 
 	while (d && !found && (de = readdir(d)))
 		found = strlen(de->d_name) == 10 && strspn(de->d_name, "0123456789abcdef") == 8 &&
-			strcmp(de->d_name + 8, ".0") == 0;
+		        strcmp(de->d_name + 8, ".0") == 0;
 	if (d)
 		(void)closedir(d);
 	return found;

@@ -20,55 +20,59 @@
 #include "base/loop.h"
 #include "base/str.h"
 
-struct http;        /* a pool of connections with one set of rules */
-struct http_call;   /* a request on its way */
+struct http;      /* a pool of connections with one set of rules */
+struct http_call; /* a request on its way */
 
 enum http_reach {
-	HTTP_PUBLIC,    /* the connected peer must be a public address and port 443 (plain http: 80) */
-	HTTP_ANY        /* private addresses too: the operator named the host */
+	HTTP_PUBLIC, /* the connected peer must be a public address and port 443 (plain http: 80) */
+	HTTP_ANY     /* private addresses too: the operator named the host */
 };
 
 struct http_rules {
 	enum http_reach reach;
-	bool loopback;          /* with HTTP_PUBLIC: 127.0.0.0/8 and ::1 too, and plain http to them */
-	bool plain_http;        /* plain http to any host the reach allows (one's own model server) */
-	bool fake_ip;           /* 198.18.0.0/15 counts as public (a proxy's fake-IP DNS) */
-	const char *proxy;      /* NULL or "": none; the environment is never read. Loopback hosts are
-	                         * reached directly. Behind a proxy the peer cannot be judged: with
-	                         * HTTP_PUBLIC only the port and literal addresses are */
-	const char *ca_file;    /* trusted instead of the system's certificates; NULL: those */
-	const char *unix_path;  /* every request goes to this socket, whatever its host; NULL: TCP */
+	bool loopback;   /* with HTTP_PUBLIC: 127.0.0.0/8 and ::1 too, and plain http to them */
+	bool plain_http; /* plain http to any host the reach allows (one's own model server) */
+	bool fake_ip;    /* 198.18.0.0/15 counts as public (a proxy's fake-IP DNS) */
+	/* NULL or "": none; the environment is never read. Loopback hosts are reached directly.
+	 * Behind a proxy the peer cannot be judged: with HTTP_PUBLIC only the port and literal
+	 * addresses are. */
+	const char *proxy;
+	const char *ca_file;   /* trusted instead of the system's certificates; NULL: those */
+	const char *unix_path; /* every request goes to this socket, whatever its host; NULL: TCP */
 	const char *user_agent; /* NULL: no such header */
-	int rate_max;           /* at most this many starts in any rate_ms; 0: no limit. Later ones wait */
-	int64_t rate_ms;        /* their turn with the request already fixed; the wait counts in timeout */
+	/* At most this many starts in any rate_ms; 0: no limit. Later ones wait their turn with the
+	 * request already fixed; the wait counts in the timeout. */
+	int rate_max;
+	int64_t rate_ms;
 };
 
 int http_open(struct http **out, struct loop *l, const struct http_rules *rules, struct log *log,
 	struct err *e);
-void http_close(struct http **h);   /* cancels what is under way; no callback follows */
+void http_close(struct http **h); /* cancels what is under way; no callback follows */
 
 /* What went wrong below HTTP, for people and for retry decisions. */
 enum http_fail {
-	HTTP_OK_,            /* an HTTP status arrived and the body is whole (non-2xx: or cut) */
-	HTTP_FAIL_URL,       /* refused by our rules before anything was sent */
+	HTTP_OK_,      /* an HTTP status arrived and the body is whole (non-2xx: or cut) */
+	HTTP_FAIL_URL, /* refused by our rules before anything was sent */
 	HTTP_FAIL_DNS,
 	HTTP_FAIL_CONNECT,
 	HTTP_FAIL_TLS,
-	HTTP_FAIL_PEER,      /* the address is not allowed */
+	HTTP_FAIL_PEER, /* the address is not allowed */
 	HTTP_FAIL_TIMEOUT,
-	HTTP_FAIL_TOO_BIG,   /* headers or body over the limit; the transfer was stopped there */
-	HTTP_FAIL_BROKEN,    /* reset, cut short, protocol error */
-	HTTP_FAIL_STOPPED    /* the body callback asked to stop */
+	HTTP_FAIL_TOO_BIG, /* headers or body over the limit; the transfer was stopped there */
+	HTTP_FAIL_BROKEN,  /* reset, cut short, protocol error */
+	HTTP_FAIL_STOPPED  /* the body callback asked to stop */
 };
 
 struct http_result {
 	enum http_fail fail;
-	int status;              /* 0 when no status line arrived */
-	struct view body;        /* empty when on_body took it */
-	bool request_sent;       /* false: the peer cannot have seen the whole request; else maybe */
-	int64_t retry_after_ms;  /* from Retry-After in seconds; -1: none or not numeric */
-	const struct err *err;   /* code and message when fail is set; never NULL; no secret, no query */
-	const struct http_call *call;   /* for http_header */
+	int status;             /* 0 when no status line arrived */
+	struct view body;       /* empty when on_body took it */
+	bool request_sent;      /* false: the peer cannot have seen the whole request; else maybe */
+	int64_t retry_after_ms; /* from Retry-After in seconds; -1: none or not numeric */
+	/* Code and message when fail is set; never NULL; no secret, no query. */
+	const struct err *err;
+	const struct http_call *call; /* for http_header */
 };
 
 typedef void http_done_cb(void *arg, const struct http_result *r);
@@ -76,44 +80,48 @@ typedef void http_done_cb(void *arg, const struct http_result *r);
  * HTTP_FAIL_STOPPED. */
 typedef int http_body_cb(void *arg, struct view piece);
 
-struct http_header { const char *name, *value; };   /* no control characters in either */
+struct http_header {
+	const char *name, *value; /* no control characters in either */
+};
 
 struct http_req {
-	const char *method;              /* "GET" or "POST" */
+	const char *method; /* "GET" or "POST" */
 	const char *url;
 	const struct http_header *headers;
-	size_t nheaders;                 /* at most 24; none of those that frame a message */
-	struct view body;                /* copied before http_start returns */
-	const char *ciphers;             /* TLS <= 1.2 list for this host; NULL: curl's default */
-	int64_t connect_ms;              /* 0: 10 s */
-	int64_t timeout_ms;              /* the whole; 0: none */
-	int64_t idle_ms;                 /* without progress (a part of the body taken, a header line, a
-	                                  * piece of the answer) once connected; 0: none */
-	size_t body_max;                 /* decoded bytes, 0: 2 MiB */
-	size_t error_body_max;           /* kept of a non-2xx body, the rest is not read; 0: body_max.
-	                                  * One that declares more than body_max is not read at all */
-	http_body_cb *on_body;           /* NULL: collect */
-	http_done_cb *on_done;           /* exactly once, from the loop, unless cancelled */
+	size_t nheaders;     /* at most 24; none of those that frame a message */
+	struct view body;    /* copied before http_start returns */
+	const char *ciphers; /* TLS <= 1.2 list for this host; NULL: curl's default */
+	int64_t connect_ms;  /* 0: 10 s */
+	int64_t timeout_ms;  /* the whole; 0: none */
+	/* Without progress (a part of the body taken, a header line, a piece of the answer) once
+	 * connected; 0: none. */
+	int64_t idle_ms;
+	size_t body_max; /* decoded bytes, 0: 2 MiB */
+	/* Kept of a non-2xx body, the rest is not read; 0: body_max. One that declares more than
+	 * body_max is not read at all. */
+	size_t error_body_max;
+	http_body_cb *on_body; /* NULL: collect */
+	http_done_cb *on_done; /* exactly once, from the loop, unless cancelled */
 	void *arg;
 };
 
 /* On success *out lives until on_done has returned or http_cancel. -1: nothing was started and
  * on_done will not be called. */
 int http_start(struct http_call **out, struct http *h, const struct http_req *req, struct err *e);
-void http_cancel(struct http_call **c);    /* at once, the connection is dropped; no callback */
+void http_cancel(struct http_call **c); /* at once, the connection is dropped; no callback */
 /* A response header's value (last one wins, name case-insensitive), NULL when absent. */
 const char *http_header(const struct http_call *c, const char *name);
-const char *http_fail_name(enum http_fail f);   /* "dns", "connect", "tls", "timeout", ... */
+const char *http_fail_name(enum http_fail f); /* "dns", "connect", "tls", "timeout", ... */
 
 /* A URL taken apart; views into the text. E_FORMAT on anything but http(s)://host[:port][/...]. */
 struct http_url {
 	bool tls, has_user;
-	struct view host;            /* brackets removed */
+	struct view host; /* brackets removed */
 	int port;
-	struct view path;            /* from the first slash, query included */
+	struct view path; /* from the first slash, query included */
 };
 int http_url_parse(struct view url, struct http_url *out, struct err *e);
-bool http_host_is_loopback(struct view host);   /* localhost, 127.0.0.0/8, ::1: by its text alone */
+bool http_host_is_loopback(struct view host); /* localhost, 127.0.0.0/8, ::1: by its text alone */
 /* Is this address one of the public internet? sa: struct sockaddr_in or _in6. */
 struct sockaddr;
 bool http_addr_public(const struct sockaddr *sa, bool fake_ip);

@@ -12,29 +12,29 @@ struct prefix {
 
 /* IANA's registry of special-purpose IPv4 addresses, and multicast. */
 static const struct prefix v4_special[] = {
-	{ { 0 }, 8 },		  /* this network; connecting to it reaches this machine */
-	{ { 10 }, 8 },		  /* private */
-	{ { 100, 64 }, 10 },	  /* carrier's NAT */
-	{ { 127 }, 8 },		  /* loopback */
-	{ { 169, 254 }, 16 },	  /* link-local, cloud metadata among it */
-	{ { 172, 16 }, 12 },	  /* private */
-	{ { 192, 0, 0 }, 24 },	  /* protocol assignments */
-	{ { 192, 0, 2 }, 24 },	  /* documentation */
+	{ { 0 }, 8 },             /* this network; connecting to it reaches this machine */
+	{ { 10 }, 8 },            /* private */
+	{ { 100, 64 }, 10 },      /* carrier's NAT */
+	{ { 127 }, 8 },           /* loopback */
+	{ { 169, 254 }, 16 },     /* link-local, cloud metadata among it */
+	{ { 172, 16 }, 12 },      /* private */
+	{ { 192, 0, 0 }, 24 },    /* protocol assignments */
+	{ { 192, 0, 2 }, 24 },    /* documentation */
 	{ { 192, 88, 99 }, 24 },  /* 6to4 relays */
-	{ { 192, 168 }, 16 },	  /* private */
+	{ { 192, 168 }, 16 },     /* private */
 	{ { 198, 51, 100 }, 24 }, /* documentation */
 	{ { 203, 0, 113 }, 24 },  /* documentation */
-	{ { 224 }, 3 },		  /* multicast, reserved, broadcast */
+	{ { 224 }, 3 },           /* multicast, reserved, broadcast */
 };
 static const struct prefix v4_benchmark = { { 198, 18 }, 15 }; /* used by fake-IP DNS */
 
 /* IPv6 is public inside 2000::/3 only; these lie there and are not. */
 static const struct prefix v6_global = { { 0x20 }, 3 };
 static const struct prefix v6_special[] = {
-	{ { 0x20, 0x01 }, 23 },		    /* protocol assignments, Teredo among them */
+	{ { 0x20, 0x01 }, 23 },             /* protocol assignments, Teredo among them */
 	{ { 0x20, 0x01, 0x0d, 0xb8 }, 32 }, /* documentation */
-	{ { 0x20, 0x02 }, 16 },		    /* 6to4: carries any IPv4 address */
-	{ { 0x3f, 0xff }, 20 },		    /* documentation */
+	{ { 0x20, 0x02 }, 16 },             /* 6to4: carries any IPv4 address */
+	{ { 0x3f, 0xff }, 20 },             /* documentation */
 };
 
 static bool has_prefix(const unsigned char *addr, const struct prefix *p)

@@ -152,8 +152,8 @@ static curl_socket_t call_opens_socket(void *arg, curlsocktype purpose, struct c
 }
 
 /* The connection stands, fresh or kept, and the request is about to go out. */
-static int call_is_connected(
-	void *arg, char *peer_ip, char *local_ip, int peer_port, int local_port)
+static int call_is_connected(void *arg, char *peer_ip, char *local_ip, int peer_port,
+	int local_port)
 {
 	struct http_call *c = arg;
 	struct sockaddr_storage sa;
@@ -203,8 +203,8 @@ static void head_over(struct http_call *c)
 static int body_over(struct http_call *c)
 {
 	c->fail = HTTP_FAIL_TOO_BIG;
-	return err_set(
-		&c->why, E_FORMAT, "%s: its answer is longer than %zu bytes", c->host, c->body_max);
+	return err_set(&c->why, E_FORMAT, "%s: its answer is longer than %zu bytes", c->host,
+		c->body_max);
 }
 
 static int keep_header(struct http_call *c, struct view line)
@@ -263,8 +263,8 @@ static int take_body(struct http_call *c, struct view piece)
 	c->reply_bytes += piece.n;
 	if (!good || !c->on_body) {
 		if (str_add(&c->reply, piece) < 0)
-			return err_set(
-				&c->why, E_NOMEM, "%s: out of memory for its answer", c->host);
+			return err_set(&c->why, E_NOMEM, "%s: out of memory for its answer",
+				c->host);
 		return c->cut ? -1 : 0;
 	}
 	if (piece.n == 0 || c->on_body(c->arg, piece) == 0)
@@ -357,10 +357,10 @@ static void call_on_timer(void *arg)
 /* --- setting up ------------------------------------------------------------------------------- */
 
 /* One failed option makes the request another one than was asked for, so each must hold. */
-#define OPT(name, value)                                                                           \
-	do {                                                                                       \
-		if (curl_easy_setopt(c->easy, CURLOPT_##name, (value)) != CURLE_OK)                \
-			return -1;                                                                 \
+#define OPT(name, value) \
+	do { \
+		if (curl_easy_setopt(c->easy, CURLOPT_##name, (value)) != CURLE_OK) \
+			return -1; \
 	} while (0)
 
 static int set_basics(struct http_call *c)
@@ -462,8 +462,8 @@ static int copy_req(struct http_call *c, const struct http_req *req, struct err 
 	(void)copy_z(c->host, sizeof c->host, u.host);
 	c->port = u.port;
 	c->tls = u.tls;
-	c->url = (struct str)STR_INIT(strlen(req->url));
-	c->body = (struct str)STR_INIT(body_cap);
+	c->url = STR_INIT(strlen(req->url));
+	c->body = STR_INIT(body_cap);
 	if (str_adds(&c->url, req->url) < 0 || (body_cap > 0 && str_add(&c->body, req->body) < 0) ||
 		(req->ciphers && !(c->ciphers = strdup(req->ciphers))))
 		return err_set(e, E_NOMEM, "request");
@@ -482,8 +482,8 @@ static void copy_limits(struct http_call *c, const struct http_req *req)
 	c->on_body = req->on_body;
 	c->on_done = req->on_done;
 	c->arg = req->arg;
-	c->head = (struct str)STR_INIT(2 * HTTP_HEAD_MAX);
-	c->reply = (struct str)STR_INIT(c->body_max);
+	c->head = STR_INIT(2 * HTTP_HEAD_MAX);
+	c->reply = STR_INIT(c->body_max);
 }
 
 int http_call_new(struct http_call **out, struct http *h, const struct http_req *req, struct err *e)
@@ -586,7 +586,7 @@ static enum http_fail fail_of(const struct http_call *c, CURLcode code)
 	case CURLE_COULDNT_RESOLVE_PROXY: return HTTP_FAIL_DNS;
 	case CURLE_COULDNT_CONNECT:
 		return c->peers_denied > 0 && c->peers_tried == 0 ? HTTP_FAIL_PEER
-								  : HTTP_FAIL_CONNECT;
+		                                                  : HTTP_FAIL_CONNECT;
 	case CURLE_PROXY: return HTTP_FAIL_CONNECT;
 	case CURLE_SSL_CONNECT_ERROR:
 	case CURLE_PEER_FAILED_VERIFICATION:
@@ -681,8 +681,7 @@ static bool was_sent(const struct http_call *c, CURLcode code, int status)
 	if (c->body_sent < c->body.n)
 		return false;
 	if (code == CURLE_SEND_FAIL_REWIND)
-		return true; /* out, and then curl would have repeated it: its counters start over
-			      */
+		return true; /* out; curl began to repeat it and reset its counters */
 	(void)curl_easy_getinfo(c->easy, CURLINFO_REQUEST_SIZE, &head);
 	(void)curl_easy_getinfo(c->easy, CURLINFO_SIZE_UPLOAD_T, &body);
 	return head > 0 && (size_t)body >= c->body.n;

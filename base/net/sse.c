@@ -26,8 +26,8 @@ struct sse {
 
 static const char bom[3] = { '\xef', '\xbb', '\xbf' };
 
-int sse_open(
-	struct sse **out, size_t event_max, size_t total_max, sse_cb *cb, void *arg, struct err *e)
+int sse_open(struct sse **out, size_t event_max, size_t total_max, sse_cb *cb, void *arg,
+	struct err *e)
 {
 	struct sse *s;
 
@@ -36,9 +36,9 @@ int sse_open(
 	if (!s)
 		return err_set(e, E_NOMEM, "event stream");
 	s->left = total_max;
-	s->line = (struct str)STR_INIT(event_max);
-	s->type = (struct str)STR_INIT(event_max);
-	s->data = (struct str)STR_INIT(event_max);
+	s->line = STR_INIT(event_max);
+	s->type = STR_INIT(event_max);
+	s->data = STR_INIT(event_max);
 	s->cb = cb;
 	s->arg = arg;
 	*out = s;

@@ -17,8 +17,9 @@ typedef int sse_cb(void *arg, struct view type, struct view data);
  * whole stream. */
 int sse_open(struct sse **out, size_t event_max, size_t total_max, sse_cb *cb, void *arg,
 	struct err *e);
-/* CR, LF, CRLF and mixtures end lines; comments, unknown fields and a leading BOM are ignored; text
- * must be valid UTF-8, however it is cut. 0; 1: the callback stopped it; -1: a limit or bad UTF-8. */
+/* CR, LF, CRLF and mixtures end lines; comments, unknown fields and a leading BOM are ignored;
+ * text must be valid UTF-8, however it is cut. 0; 1: the callback stopped it; -1: a limit or bad
+ * UTF-8. */
 int sse_feed(struct sse *s, struct view piece, struct err *e);
 /* The stream is over. An event without its empty line is handed on all the same when it has data:
  * providers that close early are common. 0, 1 or -1 as above. */

@@ -10,12 +10,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A promise that must hold for every input, in every build. */
-#define must(claim)                                                                                \
-	do {                                                                                       \
-		if (!(claim)) {                                                                    \
-			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #claim);        \
-			abort();                                                                   \
-		}                                                                                  \
+#define must(claim) \
+	do { \
+		if (!(claim)) { \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #claim); \
+			abort(); \
+		} \
 	} while (0)
 
 #endif

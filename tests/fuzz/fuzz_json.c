@@ -84,7 +84,7 @@ static void read_with(struct view v, const struct json_limits *lim)
 	}
 	must(checked == 0);
 	prints_and_reads_the_same(j);
-	json_each (it, j) {
+	json_each(it, j) {
 		if (json_name(it))
 			ask_everything(j, json_name(it));
 	}

@@ -15,7 +15,7 @@
 #include "tools/exec/supervise.h"
 #include "tools/exec/tool.h"
 
-#define EVENT_MAX	 ((size_t)8 << 20)
+#define EVENT_MAX        ((size_t)8 << 20)
 #define EXIT_BAD_REQUEST 2
 
 static const struct json_limits request_limits = {
@@ -149,7 +149,7 @@ static int open_roots(struct roots *roots, const struct request *r, struct err *
 {
 	if (roots_add(roots, r->workspace, true, e) < 0)
 		return -1;
-	json_each (item, r->read) {
+	json_each(item, r->read) {
 		struct view path;
 
 		if (json_str(item, &path) < 0)

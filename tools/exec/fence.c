@@ -25,9 +25,9 @@
 #endif
 
 #define FS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-#define FS_WRITE                                                                                   \
-	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                           \
-		LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |                     \
+#define FS_WRITE \
+	(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | \
+		LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR | \
 		LANDLOCK_ACCESS_FS_MAKE_REG)
 /* Everything of version 1. What is handled and granted by no rule is denied. */
 #define FS_V1 ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
@@ -37,7 +37,7 @@ struct ruleset {
 	uint64_t fs, net, scoped;
 };
 
-#define NET_TCP	   3ULL /* bind and connect */
+#define NET_TCP    3ULL /* bind and connect */
 #define SCOPED_ALL 3ULL /* abstract sockets and signals of processes outside */
 
 /* --- Limits ----------------------------------------------------------------------------------- */

@@ -54,7 +54,7 @@ static void say_pcre(int code, struct err *e, const char *what)
 static int compile(struct search *s, struct view pattern, bool ignore_case, struct err *e)
 {
 	uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C |
-			   (ignore_case ? PCRE2_CASELESS : 0);
+	                   (ignore_case ? PCRE2_CASELESS : 0);
 	char what[80];
 	size_t at = 0;
 	int code = 0;
@@ -107,9 +107,9 @@ static void put_line(struct str *out, struct view line, size_t match_at)
 static int refuse_steps(struct search *s, int code, struct view path)
 {
 	const char *limit = code == PCRE2_ERROR_MATCHLIMIT   ? "steps"
-			    : code == PCRE2_ERROR_DEPTHLIMIT ? "nested steps"
-			    : code == PCRE2_ERROR_HEAPLIMIT  ? "memory"
-							     : NULL;
+	                    : code == PCRE2_ERROR_DEPTHLIMIT ? "nested steps"
+	                    : code == PCRE2_ERROR_HEAPLIMIT  ? "memory"
+	                                                     : NULL;
 
 	s->failed = true;
 	if (!limit) {
@@ -124,8 +124,8 @@ static int refuse_steps(struct search *s, int code, struct view path)
 /* 1: go on. 0: the page is full or the time is up. -1: failed. */
 static int look_at_line(struct search *s, struct view path, int64_t number, struct view line)
 {
-	int rc = pcre2_match(
-		s->code, (PCRE2_SPTR)(line.n ? line.p : ""), line.n, 0, 0, s->data, s->limits);
+	int rc = pcre2_match(s->code, (PCRE2_SPTR)(line.n ? line.p : ""), line.n, 0, 0, s->data,
+		s->limits);
 
 	if (rc == PCRE2_ERROR_NOMATCH)
 		return 1;

@@ -27,8 +27,8 @@ static void put_entry(struct str *out, int dirfd, const char *name)
 		(void)str_addf(out, "  %lld bytes\n", (long long)st.st_size);
 }
 
-static void put_page(
-	struct tool_job *j, const struct names *names, int dirfd, int64_t offset, int64_t limit)
+static void put_page(struct tool_job *j, const struct names *names, int dirfd, int64_t offset,
+	int64_t limit)
 {
 	size_t from = (uint64_t)offset < names->n ? (size_t)offset : names->n;
 	size_t end = names->n - from > (size_t)limit ? from + (size_t)limit : names->n;
@@ -40,8 +40,8 @@ static void put_page(
 		(void)str_addf(j->out, "[%zu of %zu entries; more: offset=%zu]\n", at - from,
 			names->n, at);
 	if (names->cut)
-		(void)str_addf(
-			j->out, "[partial: the folder has more than %zu entries]\n", WALK_DIR_MAX);
+		(void)str_addf(j->out, "[partial: the folder has more than %zu entries]\n",
+			WALK_DIR_MAX);
 }
 
 int tool_list_dir(struct tool_job *j, struct err *e)

@@ -21,11 +21,11 @@ struct page {
 	int64_t line, chars; /* of the current line; both count from 1 and 0 */
 	bool in_page, after_page;
 	int64_t lines, shown; /* whole lines in the page; characters in it */
-	bool cr;	      /* the last byte was CR */
-	int tail;	      /* bytes 0x80-0xbf in a row */
+	bool cr;              /* the last byte was CR */
+	int tail;             /* bytes 0x80-0xbf in a row */
 	/* what was found */
 	int64_t next_line, next_column; /* where to go on; 0: nowhere */
-	int64_t cut_line;		/* the first line of which only LINE_CHARS are shown */
+	int64_t cut_line;               /* the first line of which only LINE_CHARS are shown */
 	bool crlf, binary, ends_with_lf, any;
 	struct str text;
 };
@@ -158,14 +158,14 @@ static int get_args(struct tool_job *j, struct page *p, struct err *e)
 	return 0;
 }
 
-static int report(
-	struct tool_job *j, struct page *p, const struct place *place, bool whole, struct err *e)
+static int report(struct tool_job *j, struct page *p, const struct place *place, bool whole,
+	struct err *e)
 {
 	/* A last line without its LF counts too. */
 	int64_t total = p->line - (p->ends_with_lf || !p->any ? 1 : 0);
 	int64_t last = p->next_line && p->next_column == 1 ? p->next_line - 1
-		       : p->next_line			   ? p->next_line
-							   : total;
+	               : p->next_line                      ? p->next_line
+	                                                   : total;
 	struct str *out = j->out;
 
 	if (!p->any) {

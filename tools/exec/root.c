@@ -117,8 +117,8 @@ int place_find(struct place *out, const struct roots *r, struct view path, struc
 	show(out->shown, path);
 	out->root = NULL;
 	if (path.n == 0 || path.n >= PATH_SIZE || memchr(path.p, '\0', path.n))
-		return err_set(
-			e, E_FORMAT, "a path must have 1 to %d bytes and no NUL", PATH_SIZE - 1);
+		return err_set(e, E_FORMAT, "a path must have 1 to %d bytes and no NUL",
+			PATH_SIZE - 1);
 	if (path.p[0] != '/') {
 		out->root = &r->list[0];
 	} else {
@@ -265,8 +265,8 @@ static bool is_git(struct view part)
 	return part.n == 4 && strncasecmp(part.p, ".git", 4) == 0;
 }
 
-int place_open_parent(
-	const struct place *p, char name[256], void (*before)(void *), void *arg, struct err *e)
+int place_open_parent(const struct place *p, char name[256], void (*before)(void *), void *arg,
+	struct err *e)
 {
 	struct view rest = view_of(p->rel);
 	int dir;
@@ -278,8 +278,8 @@ int place_open_parent(
 
 		v = view_from(v, part.n + 1);
 		if (part.n > 255)
-			return err_set(
-				e, E_FORMAT, "a name in %s is longer than 255 bytes", p->shown);
+			return err_set(e, E_FORMAT, "a name in %s is longer than 255 bytes",
+				p->shown);
 		if (view_eqs(part, ".") || view_eqs(part, ".."))
 			return err_set(e, E_DENIED, "write to a plain path without \"..\", not %s",
 				p->shown);

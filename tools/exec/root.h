@@ -16,7 +16,7 @@
 
 struct root {
 	char path[PATH_SIZE]; /* absolute, without a slash at the end */
-	int fd;		      /* O_PATH */
+	int fd;               /* O_PATH */
 	bool writable;
 };
 
@@ -48,8 +48,8 @@ int place_open_dir(const struct place *p, struct err *e);
 int place_stat(const struct place *p, struct stat *st, struct err *e);
 /* The folder that holds the file p, made with all its parents where it is missing; name gets the
  * last component. Only beneath a writable root. `before` is called ahead of the first change. */
-int place_open_parent(
-	const struct place *p, char name[256], void (*before)(void *), void *arg, struct err *e);
+int place_open_parent(const struct place *p, char name[256], void (*before)(void *), void *arg,
+	struct err *e);
 
 /* openat2 beneath dirfd with the rules above; -1 with errno. */
 int open_beneath(int dirfd, const char *rel, int flags);

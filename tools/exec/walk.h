@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "tools/exec/tool.h"
 
-#define WALK_DIR_MAX   ((size_t)20000)	/* entries of one folder that are looked at */
+#define WALK_DIR_MAX   ((size_t)20000)  /* entries of one folder that are looked at */
 #define WALK_TOTAL_MAX ((size_t)200000) /* entries of one walk */
 #define WALK_DEPTH_MAX 40
 

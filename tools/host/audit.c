@@ -90,8 +90,8 @@ static void put_time(struct json_out *w, const struct tm *tm, int64_t ms)
 	str_release(&text);
 }
 
-static int write_record(
-	struct str *line, const struct audit_event *ev, const struct tm *tm, int64_t wall)
+static int write_record(struct str *line, const struct audit_event *ev, const struct tm *tm,
+	int64_t wall)
 {
 	struct json_out w;
 

@@ -19,12 +19,12 @@ struct audit_event {
 	uint64_t turn;
 	enum origin origin;
 	const char *tool, *call_id;
-	struct view args;            /* JSON; file contents are left out */
-	const char *verdict;         /* "allow", "deny", "ask" */
-	const char *outcome;         /* "started", "ok", "failed", "cancelled", "refused" */
+	struct view args;    /* JSON; file contents are left out */
+	const char *verdict; /* "allow", "deny", "ask" */
+	const char *outcome; /* "started", "ok", "failed", "cancelled", "refused" */
 	const char *detail;
 	int64_t ms;
 };
-void audit_write(struct audit *a, const struct audit_event *ev);   /* a NULL: nothing */
+void audit_write(struct audit *a, const struct audit_event *ev); /* a NULL: nothing */
 
 #endif

@@ -4,6 +4,6 @@
 
 enum origin { ORIGIN_PHONE, ORIGIN_TERMINAL, ORIGIN_API, ORIGIN_SCHEDULE, ORIGIN_COUNT };
 
-const char *origin_name(enum origin o);   /* "phone", "terminal", "api", "schedule" */
+const char *origin_name(enum origin o); /* "phone", "terminal", "api", "schedule" */
 
 #endif

@@ -11,15 +11,10 @@ struct policy_row {
 };
 
 /* Reads and writes inside the workspace. */
-#define WORKSPACE                                                                                  \
-	{                                                                                          \
-		[ORIGIN_PHONE] = VERDICT_ALLOW, [ORIGIN_TERMINAL] = VERDICT_ALLOW,                 \
-		[ORIGIN_API] = VERDICT_ALLOW, [ORIGIN_SCHEDULE] = VERDICT_ALLOW                    \
-	}
-/* Known, so that a refusal can name it. */
-#define NOWHERE                                                                                    \
-	{                                                                                          \
-		VERDICT_DENY                                                                       \
+#define WORKSPACE \
+	{ \
+		[ORIGIN_PHONE] = VERDICT_ALLOW, [ORIGIN_TERMINAL] = VERDICT_ALLOW, \
+		[ORIGIN_API] = VERDICT_ALLOW, [ORIGIN_SCHEDULE] = VERDICT_ALLOW \
 	}
 
 static const struct policy_row rows[] = {
@@ -28,15 +23,16 @@ static const struct policy_row rows[] = {
 	{ "glob", WORKSPACE },
 	{ "grep", WORKSPACE },
 	{ "write_file", WORKSPACE },
-	{ "apply_patch", NOWHERE },
-	{ "create_project", NOWHERE },
-	{ "shell", NOWHERE },
-	{ "shell_session", NOWHERE },
-	{ "web_fetch", NOWHERE },
-	{ "web_search", NOWHERE },
-	{ "mcp*", NOWHERE },
-	{ "restore_snapshot", NOWHERE },
-	{ "browser_session", NOWHERE },
+	/* Known, so that a refusal can name it. */
+	{ "apply_patch", { VERDICT_DENY } },
+	{ "create_project", { VERDICT_DENY } },
+	{ "shell", { VERDICT_DENY } },
+	{ "shell_session", { VERDICT_DENY } },
+	{ "web_fetch", { VERDICT_DENY } },
+	{ "web_search", { VERDICT_DENY } },
+	{ "mcp*", { VERDICT_DENY } },
+	{ "restore_snapshot", { VERDICT_DENY } },
+	{ "browser_session", { VERDICT_DENY } },
 };
 
 static const struct policy_row *row_of(const char *tool)

@@ -10,7 +10,8 @@
 
 enum verdict { VERDICT_DENY, VERDICT_ASK, VERDICT_ALLOW };
 
-/* tool: a registered name, or one that policy knows although it is not built in (refused by name). */
+/* tool: a registered name, or one that policy knows although it is not built in (refused by
+ * name). */
 enum verdict policy_verdict(const char *tool, enum origin origin);
 /* Does the table have a row for it? */
 bool policy_knows(const char *tool);

@@ -78,8 +78,8 @@ static int take_read_paths(struct tools *t, const struct tools_env *env, struct 
 			return err_sys(e, "sandbox.read %s", *p);
 		if (n == READ_PATHS_MAX) {
 			free(real);
-			return err_set(
-				e, E_FULL, "sandbox.read has more than %d folders", READ_PATHS_MAX);
+			return err_set(e, E_FULL, "sandbox.read has more than %d folders",
+				READ_PATHS_MAX);
 		}
 		t->read[n++] = real;
 		if (strcmp(real, "/") == 0)

@@ -10,8 +10,8 @@
 
 #define REQUEST_MAX ((size_t)4 << 20)
 #define EVENTS_MAX  ((size_t)16 << 20) /* all that a call may say */
-#define KILL_MS	    2000	       /* after the lifeline was cut */
-#define DRAIN_MS    1000	       /* for the last events, once the process is gone */
+#define KILL_MS     2000               /* after the lifeline was cut */
+#define DRAIN_MS    1000               /* for the last events, once the process is gone */
 
 struct tool_run {
 	struct run_list *list;
@@ -91,9 +91,9 @@ static const char *side_effects(const struct tool_run *r)
 	if (!r->spec->acts)
 		return "It changes nothing.";
 	return r->acting
-		       ? "It had begun to change something, which may be done or not: look before "
-			 "you go on."
-		       : "Nothing was changed.";
+	               ? "It had begun to change something, which may be done or not: look before "
+	                 "you go on."
+	               : "Nothing was changed.";
 }
 
 /* What the model is told when there is no result of the tool's own. */
@@ -129,8 +129,8 @@ static void make_safe(struct tool_run *r, struct str *out)
 	fit = utf8_cut_chars(str_view(out), TOOL_RESULT_MAX);
 	if (fit < out->n) {
 		str_truncate(out, utf8_cut_chars(str_view(out), TOOL_RESULT_MAX - 100));
-		(void)str_addf(
-			out, "\n[cut: the result is longer than %zu characters]", TOOL_RESULT_MAX);
+		(void)str_addf(out, "\n[cut: the result is longer than %zu characters]",
+			TOOL_RESULT_MAX);
 	}
 }
 
@@ -151,7 +151,7 @@ static void run_on_end(void *arg)
 	result.text = str_view(&safe);
 	audit(r,
 		result.cancelled ? "cancelled"
-		: r->ok		 ? "ok"
+		: r->ok          ? "ok"
 				 : "failed",
 		r->ok ? "" : str_cstr(&safe));
 	run_free(r);
@@ -436,7 +436,7 @@ void run_audit_args(const struct tool_spec *spec, const struct json *args, struc
 
 	json_out_begin(&w, out);
 	json_open(&w, NULL);
-	json_each (member, args) {
+	json_each(member, args) {
 		struct view text;
 
 		if (spec->hidden && strcmp(json_name(member), spec->hidden) == 0) {

@@ -4,7 +4,7 @@
 
 #define PATH_BYTES    4095
 #define CONTENT_BYTES ((int64_t)1 << 20)
-#define OFFSETS	      INT32_MAX
+#define OFFSETS       INT32_MAX
 
 #define PATH_ABOUT "relative to the workspace"
 
@@ -145,7 +145,7 @@ void spec_write(const struct tool_spec *s, struct json_out *w)
 
 static int check_known(const struct tool_spec *s, const struct json *args, struct err *e)
 {
-	json_each (member, args) {
+	json_each(member, args) {
 		const struct arg_spec *a = s->args;
 		struct str names = STR_INIT(160);
 

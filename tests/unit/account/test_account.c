@@ -73,8 +73,7 @@ static void put(struct fixture *f, const char *name, const char *text)
 		fail_msg("%s", f->e.msg);
 }
 
-/* --- The file -----------------------------------------------------------------------------------
- */
+/* --- The file --------------------------------------------------------------------------------- */
 
 static void nobody_is_logged_in_at_first(void **state)
 {
@@ -301,8 +300,8 @@ static void files_over_the_limit_links_and_open_modes_are_refused(void **state)
 	assert_int_equal(f->e.code, E_DENIED);
 	assert_int_equal(chmod(scratch_path(&f->s, "account.json"), 0600), 0);
 
-	assert_int_equal(
-		rename(scratch_path(&f->s, "account.json"), scratch_path(&f->s, "real")), 0);
+	assert_int_equal(rename(scratch_path(&f->s, "account.json"), scratch_path(&f->s, "real")),
+		0);
 	assert_int_equal(symlink("real", scratch_path(&f->s, "account.json")), 0);
 	assert_int_equal(account_load(&a, f->s.dir, &f->e), -1);
 	assert_int_equal(f->e.code, E_DENIED);
@@ -312,9 +311,10 @@ static void logins_with_unusable_fields_are_refused(void **state)
 {
 	struct fixture *f = *state;
 	char long_id[ACCOUNT_ID_MAX + 2];
-	struct account_login l = {
-		.bot_id = BOT, .user_id = USER, .token = TOKEN, .workspace = "/w"
-	};
+	struct account_login l = { .bot_id = BOT,
+		.user_id = USER,
+		.token = TOKEN,
+		.workspace = "/w" };
 
 	memset(long_id, 'a', sizeof(long_id) - 1);
 	long_id[sizeof(long_id) - 1] = '\0';
@@ -337,8 +337,7 @@ static void logins_with_unusable_fields_are_refused(void **state)
 	account_free(&a);
 }
 
-/* --- Hosts ---------------------------------------------------------------------------------------
- */
+/* --- Hosts ------------------------------------------------------------------------------------ */
 
 static void only_wechats_hosts_get_the_token(void **state)
 {
@@ -398,8 +397,7 @@ static void bare_hosts_follow_the_same_rule(void **state)
 			fail_msg("%s", bad[i]);
 }
 
-/* --- Import --------------------------------------------------------------------------------------
- */
+/* --- Import ----------------------------------------------------------------------------------- */
 
 static void imports_each_known_client(void **state)
 {
@@ -447,8 +445,8 @@ static void imports_each_known_client(void **state)
 		assert_string_equal(imp.login.token, TOKEN);
 		assert_string_equal(imp.login.cursor, rows[i].cursor);
 		imp.login.workspace = "/w";
-		assert_int_equal(
-			account_store_login(f->s.dir, &imp.login, clock_system(), &f->e), 0);
+		assert_int_equal(account_store_login(f->s.dir, &imp.login, clock_system(), &f->e),
+			0);
 		account_import_release(&imp);
 	}
 }
@@ -474,8 +472,8 @@ static void nothing_to_import_is_said_plainly(void **state)
 
 	assert_int_equal(account_import_find(&imp, f->s.dir, false, &f->e), -1);
 	assert_int_equal(f->e.code, E_NOTFOUND);
-	assert_int_equal(
-		account_import_find(&imp, scratch_path(&f->s, "absent"), false, &f->e), -1);
+	assert_int_equal(account_import_find(&imp, scratch_path(&f->s, "absent"), false, &f->e),
+		-1);
 	assert_int_equal(f->e.code, E_NOTFOUND);
 }
 

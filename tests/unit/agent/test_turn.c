@@ -451,8 +451,8 @@ static void every_failure_has_a_name(void **state)
 		for (int j = 0; j < i; j++)
 			assert_string_not_equal(name, engine_fail_name((enum engine_fail)j));
 	}
-	assert_string_equal(
-		"unknown failure", engine_fail_name((enum engine_fail)(ENGINE_FAIL_INTERNAL + 1)));
+	assert_string_equal("unknown failure",
+		engine_fail_name((enum engine_fail)(ENGINE_FAIL_INTERNAL + 1)));
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -26,8 +26,8 @@ static inline bool smalldisk_mount(struct smalldisk *d, const char *dir, unsigne
 	(void)snprintf(d->dir, sizeof(d->dir), "%s", dir);
 	(void)snprintf(options, sizeof(options), "mode=700,size=%lu", bytes);
 	d->mounted = unshare(CLONE_NEWNS) == 0 &&
-		     mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
-		     mount("tmpfs", dir, "tmpfs", 0, options) == 0;
+	             mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	             mount("tmpfs", dir, "tmpfs", 0, options) == 0;
 	return d->mounted;
 }
 

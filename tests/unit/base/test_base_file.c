@@ -334,8 +334,8 @@ static void reads_up_to_the_limit_and_not_a_byte_more(void **state)
 		assert_int_equal(str_addc(&s, '>'), 0);
 		put(f, "file", 0600, bytes, rows[i].size);
 		if (rows[i].want != E_OK) {
-			assert_err(
-				f, file_read(at(f, "file"), rows[i].max, &s, &f->e), rows[i].want);
+			assert_err(f, file_read(at(f, "file"), rows[i].max, &s, &f->e),
+				rows[i].want);
 			assert_int_equal(s.n, 1);
 		} else {
 			assert_int_equal(file_read(at(f, "file"), rows[i].max, &s, &f->e), 0);

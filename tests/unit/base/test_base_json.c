@@ -184,8 +184,8 @@ static void reads_whole_numbers_exactly(void **state)
 		int64_t i = 77;
 		uint64_t u = 77;
 
-		assert_int_equal(
-			json_get_int(j, "n", JSON_OPTIONAL, INT64_MIN, INT64_MAX, &i, NULL),
+		assert_int_equal(json_get_int(j, "n", JSON_OPTIONAL, INT64_MIN, INT64_MAX, &i,
+					 NULL),
 			rows[k].as_int);
 		assert_true(i == (rows[k].as_int == 1 ? rows[k].i : 77));
 		assert_int_equal(json_get_u64(j, "n", JSON_OPTIONAL, &u, NULL), rows[k].as_u64);

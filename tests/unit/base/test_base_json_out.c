@@ -19,8 +19,9 @@ static void writes_every_kind(void **state)
 	struct json *j = NULL;
 
 	(void)state;
-	assert_int_equal(
-		json_read(&j, VIEW("{\"k\":[1.50,9007199254740993]}"), &json_limits_wire, NULL), 0);
+	assert_int_equal(json_read(&j, VIEW("{\"k\":[1.50,9007199254740993]}"), &json_limits_wire,
+				 NULL),
+		0);
 	json_out_begin(&w, &s);
 	json_open(&w, NULL);
 	json_put_str(&w, "str", VIEW("a\"\n\x01\x7f\xe4\xbd\xa0"));

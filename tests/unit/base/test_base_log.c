@@ -203,8 +203,9 @@ static void known_secrets_are_masked_wherever_they_turn_up(void **state)
 		fresh_log(f);
 		assert_int_equal(log_add_secret(f->l, "s3cr3t-one", &f->e), 0);
 		assert_int_equal(log_add_secret(f->l, "s3cr3t-one-longer", &f->e), 0);
-		assert_int_equal(
-			log_add_secret(f->l, "\xe5\xaf\x86\xe7\xa0\x81\xe5\xaf\x86", &f->e), 0);
+		assert_int_equal(log_add_secret(f->l, "\xe5\xaf\x86\xe7\xa0\x81\xe5\xaf\x86",
+					 &f->e),
+			0);
 		log_error(f->l, "r", "%s", rows[i].in);
 		assert_string_equal(only_line(f), rows[i].want);
 	}
@@ -485,7 +486,7 @@ static void assert_whole_lines(const char *s)
 		assert_non_null(end);
 		assert_true(strncmp(s, "20", 2) == 0);
 		torn += !memmem(s, (size_t)(end - s), " r: n=", 6) &&
-			!memmem(s, (size_t)(end - s), "could not be written", 20);
+		        !memmem(s, (size_t)(end - s), "could not be written", 20);
 	}
 	assert_true(torn <= 1);
 }

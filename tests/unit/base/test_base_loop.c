@@ -510,10 +510,10 @@ static void a_watch_freed_by_another_of_the_same_pass_stays_silent(void **state)
 	assert_int_equal(pipe(two), 0);
 	assert_int_equal(write(one[1], "x", 1), 1);
 	assert_int_equal(write(two[1], "x", 1), 1);
-	assert_int_equal(
-		watch_new(&a.w, f->loop, one[0], WATCH_READ, frees_the_other, &pa, &f->e), 0);
-	assert_int_equal(
-		watch_new(&b.w, f->loop, two[0], WATCH_READ, frees_the_other, &pb, &f->e), 0);
+	assert_int_equal(watch_new(&a.w, f->loop, one[0], WATCH_READ, frees_the_other, &pa, &f->e),
+		0);
+	assert_int_equal(watch_new(&b.w, f->loop, two[0], WATCH_READ, frees_the_other, &pb, &f->e),
+		0);
 	step(f);
 	assert_int_equal(a.heard + b.heard, 1);
 	watch_free(&a.w);

@@ -280,8 +280,8 @@ static void replace_beyond_the_room(struct fixture *f)
 
 	memset(big, 'b', sizeof(big));
 	assert_int_equal(file_replace(at(f, "a"), 0600, VIEW("old"), &f->e), 0);
-	assert_int_equal(
-		file_replace(at(f, "a"), 0600, (struct view){ big, sizeof(big) }, &f->e), -1);
+	assert_int_equal(file_replace(at(f, "a"), 0600, (struct view){ big, sizeof(big) }, &f->e),
+		-1);
 	assert_int_equal(f->e.code, E_FULL);
 	assert_true(strlen(f->e.msg) > 0);
 	assert_content(f, "a", "old");

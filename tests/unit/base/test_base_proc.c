@@ -81,9 +81,11 @@ static void run(struct fixture *f, const char *script)
 {
 	const char *argv[] = { "sh", "-c", script, NULL };
 	struct proc_fd fds[] = { { f->out[1], 1 }, { f->out[1], 2 } };
-	struct proc_spec spec = {
-		.path = "/bin/sh", .argv = argv, .env = plain_env, .fds = fds, .nfds = 2
-	};
+	struct proc_spec spec = { .path = "/bin/sh",
+		.argv = argv,
+		.env = plain_env,
+		.fds = fds,
+		.nfds = 2 };
 
 	if (proc_spawn(&f->p, f->loop, &spec, on_exit_of_child, f, &f->e) < 0)
 		fail_msg("%s", f->e.msg);
@@ -295,9 +297,11 @@ static void has_no_descriptor_but_those_it_was_given(void **state)
 	int leaks[] = { dup(f->out[0]), fcntl(f->out[0], F_DUPFD, 200), open("/dev/null", O_RDWR) };
 	const char *argv[] = { "child", "fds", NULL };
 	struct proc_fd fds[] = { { f->out[1], 1 } };
-	struct proc_spec spec = {
-		.path = "/proc/self/exe", .argv = argv, .env = plain_env, .fds = fds, .nfds = 1
-	};
+	struct proc_spec spec = { .path = "/proc/self/exe",
+		.argv = argv,
+		.env = plain_env,
+		.fds = fds,
+		.nfds = 1 };
 
 	assert_int_equal(proc_spawn(&f->p, f->loop, &spec, on_exit_of_child, f, &f->e), 0);
 	until_end(f);
@@ -312,9 +316,11 @@ static void descriptors_keep_apart_whatever_their_numbers(void **state)
 	const char *argv[] = { "child", "fds", "50", "63", "9", "0", NULL };
 	int a[2], b[2];
 	struct proc_fd fds[] = { { 63, 50 }, { 50, 63 }, { -1, 9 }, { f->out[1], 1 }, { -1, 2 } };
-	struct proc_spec spec = {
-		.path = "/proc/self/exe", .argv = argv, .env = plain_env, .fds = fds, .nfds = 5
-	};
+	struct proc_spec spec = { .path = "/proc/self/exe",
+		.argv = argv,
+		.env = plain_env,
+		.fds = fds,
+		.nfds = 5 };
 
 	assert_int_equal(proc_pipe(a, -1, &f->e), 0);
 	assert_int_equal(proc_pipe(b, -1, &f->e), 0);
@@ -362,9 +368,11 @@ static void has_exactly_the_environment_it_was_given(void **state)
 	const char *argv[] = { "env", NULL };
 	const char *env[] = { "A=1", "B=two words", NULL };
 	struct proc_fd fds[] = { { f->out[1], 1 } };
-	struct proc_spec spec = {
-		.path = "/usr/bin/env", .argv = argv, .env = env, .fds = fds, .nfds = 1
-	};
+	struct proc_spec spec = { .path = "/usr/bin/env",
+		.argv = argv,
+		.env = env,
+		.fds = fds,
+		.nfds = 1 };
 
 	assert_int_equal(setenv("KAIRO_TEST_SECRET", "x", 1), 0);
 	assert_int_equal(proc_spawn(&f->p, f->loop, &spec, on_exit_of_child, f, &f->e), 0);
@@ -409,9 +417,11 @@ static void runs_in_the_folder_it_was_given(void **state)
 	struct fixture *f = *state;
 	const char *argv[] = { "sh", "-c", "pwd", NULL };
 	struct proc_fd fds[] = { { f->out[1], 1 } };
-	struct proc_spec spec = {
-		.path = "/bin/sh", .argv = argv, .env = plain_env, .fds = fds, .nfds = 1
-	};
+	struct proc_spec spec = { .path = "/bin/sh",
+		.argv = argv,
+		.env = plain_env,
+		.fds = fds,
+		.nfds = 1 };
 
 	spec.cwd = "/usr";
 	assert_int_equal(proc_spawn(&f->p, f->loop, &spec, on_exit_of_child, f, &f->e), 0);
@@ -458,9 +468,10 @@ static void says_why_a_program_cannot_be_run(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct proc_spec spec = {
-			.path = rows[i].path, .argv = argv, .env = plain_env, .cwd = rows[i].cwd
-		};
+		struct proc_spec spec = { .path = rows[i].path,
+			.argv = argv,
+			.env = plain_env,
+			.cwd = rows[i].cwd };
 
 		assert_int_equal(proc_spawn(&f->p, f->loop, &spec, on_exit_of_child, f, &f->e), -1);
 		assert_null(f->p);

@@ -10,134 +10,130 @@
 #include <cmocka.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define FFFD	 "\xef\xbf\xbd"
-#define NI	 "\xe4\xbd\xa0"
-#define BOTH	 (TEXT_KEEP_LF | TEXT_KEEP_TAB)
-
-#define V(lit)                                                                                     \
-	{                                                                                          \
-		"" lit, sizeof(lit) - 1                                                            \
-	}
+#define FFFD     "\xef\xbf\xbd"
+#define NI       "\xe4\xbd\xa0"
+#define BOTH     (TEXT_KEEP_LF | TEXT_KEEP_TAB)
 
 static const struct {
 	struct view in;
 	const char *want;
 } rows[] = {
-	{ V(""), "" },
-	{ V("plain " NI " text ~"), "plain " NI " text ~" },
+	{ VIEW(""), "" },
+	{ VIEW("plain " NI " text ~"), "plain " NI " text ~" },
 	/* CSI */
-	{ V("\x1b[31mred\x1b[0m"), "red" },
-	{ V("\x1b[38;2;1;2;3mtrue\x1b[48:2::1:2:3mcolour\x1b[m"), "truecolour" },
-	{ V("\x1b[?25l\x1b[2J\x1b[1;1Hx\x1b[>0c\x1b[!p\x1b[1 qy"), "xy" },
-	{ V("a\x1b[200~b"), "ab" },
-	{ V("\xc2\x9b"
-	    "31mred\xc2\x9bm"),
+	{ VIEW("\x1b[31mred\x1b[0m"), "red" },
+	{ VIEW("\x1b[38;2;1;2;3mtrue\x1b[48:2::1:2:3mcolour\x1b[m"), "truecolour" },
+	{ VIEW("\x1b[?25l\x1b[2J\x1b[1;1Hx\x1b[>0c\x1b[!p\x1b[1 qy"), "xy" },
+	{ VIEW("a\x1b[200~b"), "ab" },
+	{ VIEW("\xc2\x9b"
+	       "31mred\xc2\x9bm"),
 		"red" },
-	{ V("a\x1b[31"), "a" },
-	{ V("a\x1b["), "a" },
-	{ V("a\x1b"), "a" },
-	{ V("a\x1b[3\nb"), "a\nb" },
-	{ V("a\x1b[3" NI "b"), "a" NI "b" },
-	{ V("a\x1b[3\x1b[1mb"), "ab" },
-	{ V("a\x1b[3\x18"
-	    "1mb"),
+	{ VIEW("a\x1b[31"), "a" },
+	{ VIEW("a\x1b["), "a" },
+	{ VIEW("a\x1b"), "a" },
+	{ VIEW("a\x1b[3\nb"), "a\nb" },
+	{ VIEW("a\x1b[3" NI "b"), "a" NI "b" },
+	{ VIEW("a\x1b[3\x1b[1mb"), "ab" },
+	{ VIEW("a\x1b[3\x18"
+	       "1mb"),
 		"a1mb" },
-	{ V("a\x1b[3\x1a"
-	    "1mb"),
+	{ VIEW("a\x1b[3\x1a"
+	       "1mb"),
 		"a1mb" },
-	{ V("\x1b[31\xff"
-	    "m"),
+	{ VIEW("\x1b[31\xff"
+	       "m"),
 		FFFD "m" },
 	/* OSC */
-	{ V("\x1b]0;title\x07text"), "text" },
-	{ V("\x1b]0;title\x1b\\text"), "text" },
-	{ V("\x1b]8;;https://e.org/\x1b\\link\x1b]8;;\x1b\\!"), "link!" },
-	{ V("\xc2\x9d"
-	    "0;title\xc2\x9ctext"),
+	{ VIEW("\x1b]0;title\x07text"), "text" },
+	{ VIEW("\x1b]0;title\x1b\\text"), "text" },
+	{ VIEW("\x1b]8;;https://e.org/\x1b\\link\x1b]8;;\x1b\\!"), "link!" },
+	{ VIEW("\xc2\x9d"
+	       "0;title\xc2\x9ctext"),
 		"text" },
-	{ V("\x1b]0;" NI "\xe5\x9c\x9c\x07text"), "text" }, /* 9C inside a character ends nothing */
-	{ V("\x1b]52;c;aGVsbG8=\x07text"), "text" },
-	{ V("a\x1b]0;never ended"), "a" },
-	{ V("a\x1b]0;never ended\nnext line"), "a\nnext line" },
-	{ V("a\x1b]0;x\x18"
-	    "b"),
+	{ VIEW("\x1b]0;" NI "\xe5\x9c\x9c\x07text"),
+		"text" }, /* 9C inside a character ends nothing */
+	{ VIEW("\x1b]52;c;aGVsbG8=\x07text"), "text" },
+	{ VIEW("a\x1b]0;never ended"), "a" },
+	{ VIEW("a\x1b]0;never ended\nnext line"), "a\nnext line" },
+	{ VIEW("a\x1b]0;x\x18"
+	       "b"),
 		"ab" },
-	{ V("a\x1b]0;x\x1b[1mb"), "ab" },
+	{ VIEW("a\x1b]0;x\x1b[1mb"), "ab" },
 	/* DCS, SOS, PM, APC */
-	{ V("\x1bPq#0;2;0\n#1~~@@\x1b\\text"), "text" },
-	{ V("\xc2\x90q\x07still\xc2\x9ctext"), "text" },
-	{ V("\x1bXsos\x1b\\a\x1b^pm\x1b\\b\x1b_Gf=24;AAAA\x1b\\c"), "abc" },
-	{ V("\xc2\x98sos\xc2\x9c"
-	    "a\xc2\x9epm\xc2\x9c"
-	    "b\xc2\x9f"
-	    "apc\xc2\x9c"
-	    "c"),
+	{ VIEW("\x1bPq#0;2;0\n#1~~@@\x1b\\text"), "text" },
+	{ VIEW("\xc2\x90q\x07still\xc2\x9ctext"), "text" },
+	{ VIEW("\x1bXsos\x1b\\a\x1b^pm\x1b\\b\x1b_Gf=24;AAAA\x1b\\c"), "abc" },
+	{ VIEW("\xc2\x98sos\xc2\x9c"
+	       "a\xc2\x9epm\xc2\x9c"
+	       "b\xc2\x9f"
+	       "apc\xc2\x9c"
+	       "c"),
 		"abc" },
-	{ V("a\x1bP1;2|never ended"), "a" },
-	{ V("\x1b_a\x1b_b\x1b\\c"), "c" },
+	{ VIEW("a\x1bP1;2|never ended"), "a" },
+	{ VIEW("\x1b_a\x1b_b\x1b\\c"), "c" },
 	/* other escapes */
-	{ V("\x1b(B\x1b)0\x1b#8\x1b%G\x1b=\x1b>\x1b"
-	    "7\x1b"
-	    "8\x1b"
-	    "c\x1bMx"),
+	{ VIEW("\x1b(B\x1b)0\x1b#8\x1b%G\x1b=\x1b>\x1b"
+	       "7\x1b"
+	       "8\x1b"
+	       "c\x1bMx"),
 		"x" },
-	{ V("\x1b\x1b[1mx"), "x" },
-	{ V("\x1b\nx"), "\nx" },
-	{ V("\x1b" NI), NI },
-	{ V("\x1b(\nx"), "\nx" },
-	{ V("\x1b\\x"), "x" },
+	{ VIEW("\x1b\x1b[1mx"), "x" },
+	{ VIEW("\x1b\nx"), "\nx" },
+	{ VIEW("\x1b" NI), NI },
+	{ VIEW("\x1b(\nx"), "\nx" },
+	{ VIEW("\x1b\\x"), "x" },
 	/* single controls */
-	{ V("a\0b\x01"
-	    "c\x07"
-	    "d\x08"
-	    "e\x0b"
-	    "f\x0c"
-	    "g\x0e"
-	    "h\x7fi"),
+	{ VIEW("a\0b\x01"
+	       "c\x07"
+	       "d\x08"
+	       "e\x0b"
+	       "f\x0c"
+	       "g\x0e"
+	       "h\x7fi"),
 		"abcdefghi" },
-	{ V("a\xc2\x80"
-	    "b\xc2\x85"
-	    "c\xc2\x8d"
-	    "d\xc2\x9c"
-	    "e"),
+	{ VIEW("a\xc2\x80"
+	       "b\xc2\x85"
+	       "c\xc2\x8d"
+	       "d\xc2\x9c"
+	       "e"),
 		"abcde" },
-	{ V("a\tb"), "a\tb" },
+	{ VIEW("a\tb"), "a\tb" },
 	/* ends of lines */
-	{ V("a\r\nb\rc\nd"), "a\nb\nc\nd" },
-	{ V("a\r\r\nb\n\rc"), "a\n\nb\n\nc" },
-	{ V("a\r\x1b[K\nb"), "a\nb" },
-	{ V("a\rb\nc"), "a\nb\nc" },
+	{ VIEW("a\r\nb\rc\nd"), "a\nb\nc\nd" },
+	{ VIEW("a\r\r\nb\n\rc"), "a\n\nb\n\nc" },
+	{ VIEW("a\r\x1b[K\nb"), "a\nb" },
+	{ VIEW("a\rb\nc"), "a\nb\nc" },
 	/* bidirectional controls */
-	{ V("a\xe2\x80\xae"
-	    "b\xe2\x80\xaa"
-	    "c\xe2\x80\xad"
-	    "d\xe2\x81\xa6"
-	    "e\xe2\x81\xa9"
-	    "f"),
+	{ VIEW("a\xe2\x80\xae"
+	       "b\xe2\x80\xaa"
+	       "c\xe2\x80\xad"
+	       "d\xe2\x81\xa6"
+	       "e\xe2\x81\xa9"
+	       "f"),
 		"abcdef" },
-	{ V("a\xe2\x80\x8e"
-	    "b\xe2\x80\x8f"
-	    "c\xd8\x9c"
-	    "d"),
+	{ VIEW("a\xe2\x80\x8e"
+	       "b\xe2\x80\x8f"
+	       "c\xd8\x9c"
+	       "d"),
 		"abcd" },
 	/* what stays: joiners, a byte order mark, Arabic letters */
-	{ V("\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9 \xef\xbb\xbf \xd8\xa7"),
+	{ VIEW("\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9 \xef\xbb\xbf \xd8\xa7"),
 		"\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9 \xef\xbb\xbf \xd8\xa7" },
 	/* invalid bytes, raw C1 among them */
-	{ V("a\xff"
-	    "b\xc3"
-	    "c\xe4\xbd"),
+	{ VIEW("a\xff"
+	       "b\xc3"
+	       "c\xe4\xbd"),
 		"a" FFFD "b" FFFD "c" FFFD },
-	{ V("a\x9b"
-	    "31mb\x80\x9f"),
+	{ VIEW("a\x9b"
+	       "31mb\x80\x9f"),
 		"a" FFFD "31mb" FFFD FFFD },
-	{ V("\xc0\x9b"
-	    "31m\xe0\x82\x9b"
-	    "31m"),
+	{ VIEW("\xc0\x9b"
+	       "31m\xe0\x82\x9b"
+	       "31m"),
 		FFFD FFFD "31m" FFFD FFFD FFFD "31m" },
-	{ V("\xed\xa0\x80"), FFFD FFFD FFFD },
-	{ V("\xf0\x9f\x1b[1m\x98"), FFFD FFFD },
-	{ V("\xe4\xbd\xe4\xbd\xa0"), FFFD NI },
+	{ VIEW("\xed\xa0\x80"), FFFD FFFD FFFD },
+	{ VIEW("\xf0\x9f\x1b[1m\x98"), FFFD FFFD },
+	{ VIEW("\xe4\xbd\xe4\xbd\xa0"), FFFD NI },
 };
 
 static void filter_in_pieces(struct view in, size_t piece, int keep, struct str *out)
@@ -160,8 +156,8 @@ static void removes_controls_and_keeps_the_text(void **state)
 
 		assert_int_equal(text_safe(rows[i].in, BOTH, &s), 0);
 		if (!view_eqs(str_view(&s), rows[i].want))
-			fail_msg(
-				"row %zu: \"%s\" instead of \"%s\"", i, str_cstr(&s), rows[i].want);
+			fail_msg("row %zu: \"%s\" instead of \"%s\"", i, str_cstr(&s),
+				rows[i].want);
 		assert_true(utf8_valid(str_view(&s)));
 		assert_int_equal(text_safe(str_view(&s), BOTH, &again), 0);
 		assert_true(view_eq(str_view(&s), str_view(&again)));
@@ -179,8 +175,8 @@ static void any_split_gives_the_same(void **state)
 
 			filter_in_pieces(rows[i].in, piece, BOTH, &s);
 			if (!view_eqs(str_view(&s), rows[i].want))
-				fail_msg(
-					"row %zu in pieces of %zu: \"%s\"", i, piece, str_cstr(&s));
+				fail_msg("row %zu in pieces of %zu: \"%s\"", i, piece,
+					str_cstr(&s));
 			str_release(&s);
 		}
 	}
@@ -278,13 +274,13 @@ static void shows_what_cannot_be_seen(void **state)
 		struct view in;
 		const char *want;
 	} shown[] = {
-		{ V("plain " NI "\\n"), "plain " NI "\\n" },
-		{ V("a\nb\tc\rd"), "a\\nb\\tc\\rd" },
-		{ V("\x1b[31m\0\x7f\x07"), "\\x1b[31m\\x00\\x7f\\x07" },
-		{ V("\xe2\x80\xae\xd8\x9c\xe2\x81\xa9"), "\\u202e\\u061c\\u2069" },
-		{ V("\xc2\x85\xc2\x9b"), "\\u0085\\u009b" },
-		{ V("\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf"), "\\u2028\\u2029\\ufeff" },
-		{ V("\xff\xc3(\xe4\xbd"), "\\xff\\xc3(\\xe4\\xbd" },
+		{ VIEW("plain " NI "\\n"), "plain " NI "\\n" },
+		{ VIEW("a\nb\tc\rd"), "a\\nb\\tc\\rd" },
+		{ VIEW("\x1b[31m\0\x7f\x07"), "\\x1b[31m\\x00\\x7f\\x07" },
+		{ VIEW("\xe2\x80\xae\xd8\x9c\xe2\x81\xa9"), "\\u202e\\u061c\\u2069" },
+		{ VIEW("\xc2\x85\xc2\x9b"), "\\u0085\\u009b" },
+		{ VIEW("\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf"), "\\u2028\\u2029\\ufeff" },
+		{ VIEW("\xff\xc3(\xe4\xbd"), "\\xff\\xc3(\\xe4\\xbd" },
 	};
 
 	(void)state;

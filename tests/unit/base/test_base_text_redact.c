@@ -13,11 +13,11 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-#define HEX32	"0123456789abcdef0123456789abcdef"
-#define B64_40	"QWxhZGRpbjpvcGVuIHNlc2FtZSBvbmUgMSB0d28y"
+#define HEX32   "0123456789abcdef0123456789abcdef"
+#define B64_40  "QWxhZGRpbjpvcGVuIHNlc2FtZSBvbmUgMSB0d28y"
 #define B64_120 B64_40 B64_40 B64_40
 #define B64_119 B64_40 B64_40 "QWxhZGRpbjpvcGVuIHNlc2FtZSBvbmUgMSB0d28"
-#define JWT                                                                                        \
+#define JWT \
 	"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 
 struct row {

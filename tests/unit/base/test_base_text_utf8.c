@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define FFFD	 "\xef\xbf\xbd"
+#define FFFD     "\xef\xbf\xbd"
 
 /* Table 3-7, written out: the second byte's range for each lead byte; the others are 80..BF. */
 static bool well_formed(const unsigned char *p, size_t n)
@@ -190,19 +190,19 @@ static void counts_code_points(void **state)
 
 /* --- Clusters -------------------------------------------------------------------------------- */
 
-#define FAMILY                                                                                     \
+#define FAMILY \
 	"\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7\xe2\x80\x8d\xf0\x9f\x91\xa6"
 #define RAINBOW "\xf0\x9f\x8f\xb3\xef\xb8\x8f\xe2\x80\x8d\xf0\x9f\x8c\x88"
 #define FLAG_CN "\xf0\x9f\x87\xa8\xf0\x9f\x87\xb3"
 #define FLAG_DE "\xf0\x9f\x87\xa9\xf0\x9f\x87\xaa"
-#define SCOTLAND                                                                                   \
+#define SCOTLAND \
 	"\xf0\x9f\x8f\xb4\xf3\xa0\x81\xa7\xf3\xa0\x81\xa2\xf3\xa0\x81\xb3\xf3\xa0\x81\xa3\xf3\xa0\x81\xb4\xf3\xa0\x81\xbf"
-#define KEYCAP	"1\xef\xb8\x8f\xe2\x83\xa3"
-#define THUMB	"\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd"
-#define HEART	"\xe2\x9d\xa4\xef\xb8\x8f"
-#define NI	"\xe4\xbd\xa0"
+#define KEYCAP  "1\xef\xb8\x8f\xe2\x83\xa3"
+#define THUMB   "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd"
+#define HEART   "\xe2\x9d\xa4\xef\xb8\x8f"
+#define NI      "\xe4\xbd\xa0"
 #define E_ACUTE "e\xcc\x81"
-#define JAMO	"\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab" /* HAN in three letters */
+#define JAMO    "\xe1\x84\x92\xe1\x85\xa1\xe1\x86\xab" /* HAN in three letters */
 
 static const struct {
 	const char *cluster;

@@ -225,8 +225,8 @@ static void takes_files_at_and_under_the_size_limit_only(void **state)
 		memset(text, ' ', n);
 		text[n] = '\0';
 		memcpy(text, "a = 1 #", 7);
-		assert_int_equal(
-			toml_read(&t, (struct view){ text, n }, &e), n > TOML_FILE_MAX ? -1 : 0);
+		assert_int_equal(toml_read(&t, (struct view){ text, n }, &e),
+			n > TOML_FILE_MAX ? -1 : 0);
 		toml_free(&t);
 		free(text);
 	}
@@ -268,8 +268,8 @@ static void edits_one_value_and_nothing_else(void **state)
 		struct str out = STR_INIT(TOML_FILE_MAX);
 		struct err e = ERR_INIT;
 
-		assert_int_equal(
-			toml_edit(view_of(before), rows[i].key, view_of(rows[i].value), &out, &e),
+		assert_int_equal(toml_edit(view_of(before), rows[i].key, view_of(rows[i].value),
+					 &out, &e),
 			0);
 		assert_string_equal(str_cstr(&out), rows[i].after);
 		str_release(&out);
@@ -291,12 +291,14 @@ static void edits_an_empty_text_and_one_without_a_last_newline(void **state)
 	assert_int_equal(toml_edit(VIEW("# only words"), "b", VIEW("2"), &out, &e), 0);
 	assert_string_equal(str_cstr(&out), "b = 2\n# only words");
 	str_reset(&out);
-	assert_int_equal(
-		toml_edit(VIEW("a = [\n \"x\", # one\n]\nb = 1\n"), "a", VIEW("[]"), &out, &e), 0);
+	assert_int_equal(toml_edit(VIEW("a = [\n \"x\", # one\n]\nb = 1\n"), "a", VIEW("[]"), &out,
+				 &e),
+		0);
 	assert_string_equal(str_cstr(&out), "a = []\nb = 1\n");
 	str_reset(&out);
-	assert_int_equal(
-		toml_edit(VIEW("a = [\n \"x\", # one\n]\nb = 1\n"), "a", VIEW_NONE, &out, &e), 0);
+	assert_int_equal(toml_edit(VIEW("a = [\n \"x\", # one\n]\nb = 1\n"), "a", VIEW_NONE, &out,
+				 &e),
+		0);
 	assert_string_equal(str_cstr(&out), "b = 1\n");
 	str_reset(&out);
 	assert_int_equal(toml_edit(VIEW("a = ["), "a", VIEW("1"), &out, &e), -1);
@@ -309,8 +311,9 @@ static void finds_a_dotted_key_outside_its_table(void **state)
 	struct err e = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(
-		toml_edit(VIEW("model.name = \"a\"\n"), "model.name", VIEW("\"b\""), &out, &e), 0);
+	assert_int_equal(toml_edit(VIEW("model.name = \"a\"\n"), "model.name", VIEW("\"b\""), &out,
+				 &e),
+		0);
 	assert_string_equal(str_cstr(&out), "model.name = \"b\"\n");
 	str_release(&out);
 }

@@ -41,8 +41,8 @@ static int teardown(void **state)
 
 static void put(struct fixture *f, const char *text)
 {
-	assert_int_equal(
-		file_replace(scratch_path(&f->s, CONFIG_FILE), 0600, view_of(text), &f->e), 0);
+	assert_int_equal(file_replace(scratch_path(&f->s, CONFIG_FILE), 0600, view_of(text), &f->e),
+		0);
 }
 
 static struct config *load(struct fixture *f)
@@ -188,8 +188,8 @@ static void a_bare_word_is_a_string(void **state)
 
 	assert_int_equal(config_set(f->s.dir, "language", "en", &f->e), 0);
 	assert_int_equal(config_set(f->s.dir, "model.name", "gpt \"x\"", &f->e), 0);
-	assert_int_equal(
-		config_set(f->s.dir, "model.base_url", "'https://a.example/v1'", &f->e), 0);
+	assert_int_equal(config_set(f->s.dir, "model.base_url", "'https://a.example/v1'", &f->e),
+		0);
 	assert_int_equal(config_set(f->s.dir, "allowed_users", "[\"a\", \"b\"]", &f->e), 0);
 	assert_int_equal(config_unset(f->s.dir, "language", &f->e), 0);
 	assert_int_equal(file_read(scratch_path(&f->s, CONFIG_FILE), 1000, &text, &f->e), 0);
@@ -224,8 +224,9 @@ static void the_key_lives_in_a_private_file_of_its_own(void **state)
 	struct stat st;
 	struct str text = STR_INIT(4000);
 
-	assert_int_equal(
-		config_set_secret(f->s.dir, "model.api_key", VIEW(" sk-secret-value\n"), &f->e), 0);
+	assert_int_equal(config_set_secret(f->s.dir, "model.api_key", VIEW(" sk-secret-value\n"),
+				 &f->e),
+		0);
 	assert_int_equal(stat(scratch_path(&f->s, "model.key"), &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(file_read(scratch_path(&f->s, CONFIG_FILE), 4000, &text, &f->e), 0);

@@ -29,8 +29,8 @@ static void add_ext(X509 *cert, X509 *issuer, int nid, const char *value)
 	X509_EXTENSION_free(ext);
 }
 
-static X509 *new_cert(
-	EVP_PKEY *key, X509 *issuer, const char *cn, long serial, long from, long until)
+static X509 *new_cert(EVP_PKEY *key, X509 *issuer, const char *cn, long serial, long from,
+	long until)
 {
 	X509 *cert = X509_new();
 	X509_NAME *name;
@@ -42,11 +42,11 @@ static X509 *new_cert(
 	assert_non_null(X509_gmtime_adj(X509_getm_notBefore(cert), from));
 	assert_non_null(X509_gmtime_adj(X509_getm_notAfter(cert), until));
 	assert_int_equal(X509_set_pubkey(cert, key), 1);
-	assert_int_equal(X509_NAME_add_entry_by_txt(
-				 name, "CN", MBSTRING_ASC, (const unsigned char *)cn, -1, -1, 0),
+	assert_int_equal(X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC,
+				 (const unsigned char *)cn, -1, -1, 0),
 		1);
-	assert_int_equal(
-		X509_set_issuer_name(cert, issuer ? X509_get_subject_name(issuer) : name), 1);
+	assert_int_equal(X509_set_issuer_name(cert, issuer ? X509_get_subject_name(issuer) : name),
+		1);
 	return cert;
 }
 

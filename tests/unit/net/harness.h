@@ -25,26 +25,23 @@ struct got {
 	/* what the body callback saw, and what it shall do at its first piece */
 	struct str pieces;
 	int npieces;
-	int stop;		   /* its result */
+	int stop;                  /* its result */
 	struct http_call **cancel; /* cancelled then */
-	struct http **close;	   /* closed then */
+	struct http **close;       /* closed then */
 };
-#define GOT_INIT                                                                                   \
-	{                                                                                          \
-		.body = STR_INIT(1 << 26), .pieces = STR_INIT(1 << 26)                             \
-	}
+#define GOT_INIT ((struct got){ .body = STR_INIT(1 << 26), .pieces = STR_INIT(1 << 26) })
 
 /* Run the loop until the condition holds; the test's own time limit ends a wait for ever. */
-#define WAIT(l, cond)                                                                              \
-	do {                                                                                       \
-		while (!(cond))                                                                    \
-			assert_int_equal(loop_step((l), 1000, NULL), 0);                           \
+#define WAIT(l, cond) \
+	do { \
+		while (!(cond)) \
+			assert_int_equal(loop_step((l), 1000, NULL), 0); \
 	} while (0)
 /* Let everything that can happen without time passing happen. */
 void settle(struct loop *l);
 
-void env_open(
-	struct env *v, const struct http_rules *rules, const struct answer *answers, size_t n);
+void env_open(struct env *v, const struct http_rules *rules, const struct answer *answers,
+	size_t n);
 void env_open_on(struct env *v, const struct http_rules *rules, const struct server_opts *o);
 void env_close(struct env *v);
 
@@ -63,9 +60,6 @@ void env_get(struct env *v, const char *path, struct got *g);
 extern const struct http_rules local_rules; /* public, loopback allowed */
 extern const struct http_rules any_rules;   /* any address, plain http too */
 
-#define REPLY(text)                                                                                \
-	{                                                                                          \
-		.bytes = { "" text, sizeof(text) - 1 }                                             \
-	}
+#define REPLY(text) ((struct answer){ .bytes = { "" text, sizeof(text) - 1 } })
 
 #endif

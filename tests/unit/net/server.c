@@ -22,7 +22,7 @@ struct conn {
 	SSL *ssl;
 	struct watch *watch;
 	struct timer *timer;
-	struct str in;		     /* of the request that is coming in */
+	struct str in;               /* of the request that is coming in */
 	const struct answer *answer; /* on its way out, NULL: none */
 	size_t sent;
 	bool held, waited;

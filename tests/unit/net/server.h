@@ -18,8 +18,8 @@ enum then {
 struct answer {
 	struct view bytes;
 	struct view more; /* repeated after bytes ... */
-	size_t times;	  /* ... so often */
-	size_t step;	  /* bytes a pass of the loop; 0: as many as the socket takes */
+	size_t times;     /* ... so often */
+	size_t step;      /* bytes a pass of the loop; 0: as many as the socket takes */
 	int64_t every_ms; /* wait between the steps */
 	enum then then;
 	bool at_once; /* on accept, before any request */
@@ -27,7 +27,7 @@ struct answer {
 };
 
 struct server_opts {
-	const char *ip;	       /* NULL: 127.0.0.1 */
+	const char *ip;        /* NULL: 127.0.0.1 */
 	const char *unix_path; /* instead of TCP */
 	SSL_CTX *tls;
 	const struct answer *answers; /* one a request, the last one for all that follow */
@@ -39,9 +39,9 @@ struct server;
 void server_open(struct server **out, struct loop *l, const struct server_opts *o);
 void server_close(struct server **s);
 int server_port(const struct server *s);
-int server_accepted(const struct server *s);	  /* connections, ever */
-int server_open_now(const struct server *s);	  /* connections that still stand */
-int server_requests(const struct server *s);	  /* whole requests, ever */
+int server_accepted(const struct server *s);      /* connections, ever */
+int server_open_now(const struct server *s);      /* connections that still stand */
+int server_requests(const struct server *s);      /* whole requests, ever */
 const char *server_heard(const struct server *s); /* every byte that came in */
 struct view server_heard_view(const struct server *s);
 

@@ -128,9 +128,9 @@ static void refuses_requests_that_cannot_be_sent(void **state)
 		{ "A", "\t" }, { "Content-Length", "5" }, { "transfer-encoding", "chunked" },
 		{ "Host", "x" }, { "Connection", "close" }, { "Expect", "100-continue" } };
 	struct http_header many[25];
-	struct http_req req = {
-		.method = "GET", .url = "http://127.0.0.1:1/", .on_done = got_done
-	};
+	struct http_req req = { .method = "GET",
+		.url = "http://127.0.0.1:1/",
+		.on_done = got_done };
 	struct http_call *c = NULL;
 	struct env v;
 	static const struct answer a = REPLY("");
@@ -199,9 +199,9 @@ static void refuses_urls_that_the_rules_forbid(void **state)
 			.loopback = r & L,
 			.plain_http = r & P,
 			.proxy = r & PROXY ? "http://127.0.0.1:1" : NULL };
-		struct http_req req = {
-			.method = "GET", .url = samples[i].url, .on_done = got_done
-		};
+		struct http_req req = { .method = "GET",
+			.url = samples[i].url,
+			.on_done = got_done };
 		struct http_call *c = NULL;
 		struct err e = ERR_INIT;
 		struct loop *l;
@@ -413,8 +413,8 @@ static void holds_the_body_to_its_limit(void **state)
 				fail_msg("sample %zu: %s", i, g.err.msg);
 			assert_true(g.status == 200 || g.status == 500);
 			if (s->kept)
-				assert_string_equal(
-					str_cstr(stream && g.status == 200 ? &g.pieces : &g.body),
+				assert_string_equal(str_cstr(stream && g.status == 200 ? &g.pieces
+										       : &g.body),
 					s->kept);
 			else
 				assert_true(g.body.n <= s->max && g.pieces.n <= s->max);
@@ -510,9 +510,9 @@ static void counts_decoded_bytes(void **state)
 	env_close(&v);
 
 	make_bomb(&head, &more);
-	bomb = (struct answer){
-		.bytes = str_view(&head), .more = str_view(&more), .times = 500000
-	};
+	bomb = (struct answer){ .bytes = str_view(&head),
+		.more = str_view(&more),
+		.times = 500000 };
 	env_open(&v, &local_rules, &bomb, 1);
 	env_run(&v, (struct http_req){ .body_max = 1 << 20 }, &g);
 	assert_int_equal(g.fail, HTTP_FAIL_TOO_BIG);
@@ -595,9 +595,9 @@ static void bounds_the_calls_of_a_pool(void **state)
 {
 	static const struct answer a = REPLY("");
 	struct http_rules rules = { .loopback = true, .rate_max = 1, .rate_ms = 1000000 };
-	struct http_req req = {
-		.method = "GET", .url = "http://127.0.0.1:1/", .on_done = got_done
-	};
+	struct http_req req = { .method = "GET",
+		.url = "http://127.0.0.1:1/",
+		.on_done = got_done };
 	struct http_call *c;
 	struct err e = ERR_INIT;
 	struct env v;
@@ -639,7 +639,8 @@ static void reuses_a_connection(void **state)
 static void runs_calls_side_by_side(void **state)
 {
 	static const struct answer a = {
-		.bytes = { "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", 40 }, .step = 7
+		.bytes = { "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", 40 },
+		.step = 7
 	};
 	struct got g[20];
 	struct env v;

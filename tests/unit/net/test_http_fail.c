@@ -37,33 +37,30 @@ static void names_each_kind_of_failure(void **state)
 
 static void tells_answers_that_break_off_or_are_none(void **state)
 {
-#define S(text)                                                                                    \
-	{                                                                                          \
-		"" text, sizeof(text) - 1                                                          \
-	}
 	static const struct answer samples[] = {
 		{ .then = THEN_CLOSE },
 		{ .then = THEN_RESET },
-		{ .bytes = S("HTTP/1.1 20"), .then = THEN_CLOSE },
-		{ .bytes = S("HTTP/1.1 200 OK\r\nContent-Le"), .then = THEN_CLOSE },
-		{ .bytes = S("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi"),
+		{ .bytes = VIEW("HTTP/1.1 20"), .then = THEN_CLOSE },
+		{ .bytes = VIEW("HTTP/1.1 200 OK\r\nContent-Le"), .then = THEN_CLOSE },
+		{ .bytes = VIEW("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi"),
 			.then = THEN_CLOSE },
-		{ .bytes = S("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi"),
+		{ .bytes = VIEW("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhi"),
 			.then = THEN_RESET },
-		{ .bytes = S("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhi"),
+		{ .bytes = VIEW("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhi"),
 			.then = THEN_CLOSE },
-		{ .bytes = S("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n"),
+		{ .bytes = VIEW("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n"),
 			.then = THEN_CLOSE },
-		{ .bytes = S("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhi\r\n"),
+		{ .bytes = VIEW(
+			  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhi\r\n"),
 			.then = THEN_CLOSE },
-		{ .bytes = S(
+		{ .bytes = VIEW(
 			  "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd") },
-		{ .bytes = S("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nhi"),
+		{ .bytes = VIEW("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nhi"),
 			.then = THEN_CLOSE },
-		{ .bytes = S("HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 2\r\n\r\nhi") },
-		{ .bytes = S("HTTP/1.1 100 Continue\r\n\r\n"), .then = THEN_CLOSE },
-		{ .bytes = S("hello, I am not HTTP at all\r\n\r\n"), .then = THEN_CLOSE },
-		{ .bytes = S("SSH-2.0-OpenSSH_9\r\n"), .then = THEN_CLOSE },
+		{ .bytes = VIEW("HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 2\r\n\r\nhi") },
+		{ .bytes = VIEW("HTTP/1.1 100 Continue\r\n\r\n"), .then = THEN_CLOSE },
+		{ .bytes = VIEW("hello, I am not HTTP at all\r\n\r\n"), .then = THEN_CLOSE },
+		{ .bytes = VIEW("SSH-2.0-OpenSSH_9\r\n"), .then = THEN_CLOSE },
 	};
 
 	(void)state;
@@ -384,9 +381,10 @@ static void may_do_anything_in_the_done_callback(void **state)
 
 	(void)state;
 	for (int close = 0; close <= 1; close++) {
-		struct busy b = {
-			.v = &v, .again = GOT_INIT, .broken_off = GOT_INIT, .close = close
-		};
+		struct busy b = { .v = &v,
+			.again = GOT_INIT,
+			.broken_off = GOT_INIT,
+			.close = close };
 		struct http_req req = { .method = "GET", .on_done = busy_done, .arg = &b };
 
 		env_open(&v, &local_rules, &ok, 1);
@@ -826,9 +824,9 @@ static void takes_a_cut_tls_stream_for_no_answer(void **state)
 
 static void tells_a_server_that_speaks_no_tls(void **state)
 {
-	static const struct answer plain = {
-		.bytes = { "HTTP/1.1 400 Bad\r\n\r\n", 20 }, .at_once = true, .then = THEN_HOLD
-	};
+	static const struct answer plain = { .bytes = { "HTTP/1.1 400 Bad\r\n\r\n", 20 },
+		.at_once = true,
+		.then = THEN_HOLD };
 	struct got g = GOT_INIT;
 	struct env v;
 	char url[64];

@@ -80,8 +80,8 @@ static void refuses_what_is_no_plain_http_url(void **state)
 	}
 	memset(longest + strlen(longest), 'x', sizeof longest - strlen(longest));
 	assert_int_equal(http_url_parse((struct view){ longest, sizeof longest - 2 }, &u, NULL), 0);
-	assert_int_equal(
-		http_url_parse((struct view){ longest, sizeof longest - 1 }, &u, NULL), -1);
+	assert_int_equal(http_url_parse((struct view){ longest, sizeof longest - 1 }, &u, NULL),
+		-1);
 	assert_int_equal(http_url_parse((struct view){ "https://a\0b/", 12 }, &u, NULL), -1);
 }
 
@@ -241,8 +241,8 @@ static void escapes_a_query_value(void **state)
 	assert_int_equal(http_query_escape(VIEW("aZ09-._~"), &out), 0);
 	assert_string_equal(str_cstr(&out), "aZ09-._~");
 	assert_int_equal(http_query_escape(VIEW(" &=+/?#%\"\n\0\x7f\xe4\xbd\xa0"), &out), 0);
-	assert_string_equal(
-		str_cstr(&out), "aZ09-._~%20%26%3D%2B%2F%3F%23%25%22%0A%00%7F%E4%BD%A0");
+	assert_string_equal(str_cstr(&out),
+		"aZ09-._~%20%26%3D%2B%2F%3F%23%25%22%0A%00%7F%E4%BD%A0");
 	assert_int_equal(http_query_escape(VIEW("aaa%"), &small), -1);
 	str_release(&out);
 	str_release(&small);

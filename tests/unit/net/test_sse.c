@@ -199,15 +199,15 @@ static void hands_on_an_event_that_the_end_cut_off(void **state)
 static void refuses_invalid_utf8_in_any_split(void **state)
 {
 	static const struct view samples[] = {
-		B("data: \xff\n\n"),		 /* never a byte of UTF-8 */
-		B("data: \xe4\xbd\n\n"),	 /* cut short by the end of the line */
-		B("data: \xc0\xaf\n\n"),	 /* overlong */
-		B("data: \xed\xa0\x80\n\n"),	 /* a surrogate */
+		B("data: \xff\n\n"),             /* never a byte of UTF-8 */
+		B("data: \xe4\xbd\n\n"),         /* cut short by the end of the line */
+		B("data: \xc0\xaf\n\n"),         /* overlong */
+		B("data: \xed\xa0\x80\n\n"),     /* a surrogate */
 		B("data: \xf4\x90\x80\x80\n\n"), /* past U+10FFFF */
-		B(": \x80\n\n"),		 /* in a comment */
-		B("id: \xe4\xbd\n\n"),		 /* in a field we ignore */
-		B("data: \xe4\xbd"),		 /* cut short by the end of the stream */
-		B("\xef\xbb"),			 /* two thirds of a byte order mark */
+		B(": \x80\n\n"),                 /* in a comment */
+		B("id: \xe4\xbd\n\n"),           /* in a field we ignore */
+		B("data: \xe4\xbd"),             /* cut short by the end of the stream */
+		B("\xef\xbb"),                   /* two thirds of a byte order mark */
 		B("\xef\xbb\n\n"),
 	};
 

@@ -62,8 +62,8 @@ static void try_files(const char *secret, const char *outside)
 	must_fail("make a device", mknod("dev", S_IFCHR | 0600, 0));
 	must_fail("make a pipe", mkfifo("fifo", 0600));
 	must_fail("read /etc", open("/etc/passwd", O_RDONLY | O_CLOEXEC));
-	must_fail(
-		"read the parent's environment", open("/proc/self/environ", O_RDONLY | O_CLOEXEC));
+	must_fail("read the parent's environment",
+		open("/proc/self/environ", O_RDONLY | O_CLOEXEC));
 	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)getppid());
 	must_fail("read another process", open(path, O_RDONLY | O_CLOEXEC));
 	(void)snprintf(path, sizeof(path), "/proc/self/root%.3000s", secret);

@@ -613,8 +613,8 @@ static size_t entries(const char *path)
 	struct err e = ERR_INIT;
 	size_t n;
 
-	assert_int_equal(
-		0, names_read(&names, open(at(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC), &e));
+	assert_int_equal(0,
+		names_read(&names, open(at(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC), &e));
 	n = names.n;
 	names_release(&names);
 	return n;

@@ -19,7 +19,7 @@ static bool match(enum how how, const char *pattern, const char *path)
 	assert_int_equal(0, match_new(&m, view_of(pattern), &e));
 	hit = how == PATH   ? match_path(m, view_of(path))
 	      : how == NAME ? match_name_or_path(m, view_of(path))
-			    : match_below(m, view_of(path));
+	                    : match_below(m, view_of(path));
 	match_free(&m);
 	match_free(&m);
 	return hit;

@@ -240,7 +240,7 @@ static void the_schema_is_what_models_expect(void **state)
 	(void)state;
 	assert_int_equal(0, tools_schema(fix.tools, ORIGIN_PHONE, &out, &e));
 	assert_int_equal(0, json_read(&j, str_view(&out), &json_limits_wire, &e));
-	json_each (item, j) {
+	json_each(item, j) {
 		const struct json *f = json_member(item, "function");
 		const struct json *p = json_member(f, "parameters");
 		struct view name, type;
@@ -248,8 +248,8 @@ static void the_schema_is_what_models_expect(void **state)
 		assert_int_equal(1, json_get_str(item, "type", JSON_REQUIRED, 1, 20, &type, &e));
 		assert_true(view_eqs(type, "function"));
 		assert_int_equal(1, json_get_str(f, "name", JSON_REQUIRED, 1, 64, &name, &e));
-		assert_int_equal(
-			1, json_get_str(f, "description", JSON_REQUIRED, 1, 1000, &type, &e));
+		assert_int_equal(1,
+			json_get_str(f, "description", JSON_REQUIRED, 1, 1000, &type, &e));
 		assert_int_equal(1, json_get_str(p, "type", JSON_REQUIRED, 1, 20, &type, &e));
 		assert_true(view_eqs(type, "object"));
 		assert_non_null(json_member(p, "properties"));
@@ -700,11 +700,11 @@ static void what_was_asked_decided_and_done_is_recorded(void **state)
 	assert_int_equal(VERDICT_ALLOW,
 		verdict("write_file", "{\"path\":\"n.txt\",\"content\":\"my diary\"}"));
 	run("write_file", "{\"path\":\"n.txt\",\"content\":\"my diary\"}");
-	assert_int_equal(
-		VERDICT_DENY, verdict("shell", "{\"command\":\"curl -H 'Authorization: Bearer "
-					       "abcdefghijklmnop1234'\"}"));
-	assert_int_equal(
-		VERDICT_DENY, verdict("write_file", "{\"path\":7,\"content\":\"my diary\"}"));
+	assert_int_equal(VERDICT_DENY,
+		verdict("shell", "{\"command\":\"curl -H 'Authorization: Bearer "
+				 "abcdefghijklmnop1234'\"}"));
+	assert_int_equal(VERDICT_DENY,
+		verdict("write_file", "{\"path\":7,\"content\":\"my diary\"}"));
 	read_audit(&log);
 	for (struct view rest = str_view(&log); rest.n > 0; lines++) {
 		struct view line = view_cut(rest, view_find(rest, '\n'));
