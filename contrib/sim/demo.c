@@ -77,13 +77,23 @@ static void read_request(struct demo *d)
 }
 
 /* --- Words ------------------------------------------------------------------------------------ */
+static bool letter_at(struct view v, size_t i)
+{
+	return i < v.n && ((v.p[i] | 32) >= 'a' && (v.p[i] | 32) <= 'z');
+}
+
+/* English words count as words, Chinese ones wherever they stand. */
 static bool says(const struct demo *d, const char *word)
 {
+	bool english = letter_at(view_of(word), 0);
 	size_t n = strlen(word);
 
-	for (size_t i = 0; i + n <= d->user.n; i++)
-		if (strncasecmp(d->user.p + i, word, n) == 0)
+	for (size_t i = 0; i + n <= d->user.n; i++) {
+		if (strncasecmp(d->user.p + i, word, n) != 0)
+			continue;
+		if (!english || !((i && letter_at(d->user, i - 1)) || letter_at(d->user, i + n)))
 			return true;
+	}
 	return false;
 }
 
@@ -343,13 +353,14 @@ static void choose(struct demo *d)
 		const char *const *words;
 		void (*scene)(struct demo *d);
 	} scenes[] = {
-		{ WORDS("shell", "command", "命令", "运行", "执行"), scene_shell },
+		{ WORDS("shell", "command", "commands", "run", "命令", "运行", "执行"),
+			scene_shell },
 		{ WORDS("slow", "慢"), scene_slow },
 		{ WORDS("long", "长文", "很长", "长一点"), scene_long },
-		{ WORDS("table", "code", "表格", "代码"), scene_table },
-		{ WORDS("note", "write", "remember", "记", "写"), scene_note },
-		{ WORDS("read", "open", "cat ", "读", "看看", "打开"), scene_read },
-		{ WORDS("list", "files", " ls", "列", "文件", "目录"), scene_list },
+		{ WORDS("table", "tables", "code", "表格", "代码"), scene_table },
+		{ WORDS("note", "notes", "write", "remember", "记", "写"), scene_note },
+		{ WORDS("read", "open", "cat", "读", "看看", "打开"), scene_read },
+		{ WORDS("list", "file", "files", "ls", "列", "文件", "目录"), scene_list },
 		{ WORDS("hello", "hi", "hey", "help", "你好", "您好", "嗨", "帮助"), scene_hello },
 	};
 

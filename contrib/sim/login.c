@@ -462,17 +462,20 @@ void logins_wake(struct sim *s)
 }
 
 /* --- The phone's side ------------------------------------------------------------------------- */
-static int login_pick(struct sim *s, struct view key, struct login **out, struct err *e)
+static struct login *login_pick(struct sim *s, struct view key, struct err *e)
 {
-	*out = login_find(s, key);
-	return *out ? 0 : err_set(e, E_NOTFOUND, "no such QR code");
+	struct login *l = login_find(s, key);
+
+	if (!l)
+		err_set(e, E_NOTFOUND, "no such QR code");
+	return l;
 }
 
 int logins_scan(struct sim *s, struct view key, struct err *e)
 {
-	struct login *l;
+	struct login *l = login_pick(s, key, e);
 
-	if (login_pick(s, key, &l, e) < 0)
+	if (!l)
 		return -1;
 	if (l->state != L_WAIT || sim_now(s) >= l->expires)
 		return err_set(e, E_CONFLICT, "this code is %s already",
@@ -484,9 +487,9 @@ int logins_scan(struct sim *s, struct view key, struct err *e)
 
 int logins_confirm(struct sim *s, struct view key, struct view user, struct err *e)
 {
-	struct login *l;
+	struct login *l = login_pick(s, key, e);
 
-	if (login_pick(s, key, &l, e) < 0)
+	if (!l)
 		return -1;
 	if (l->state == L_WAIT)
 		return err_set(e, E_CONFLICT, "scan the code first");
@@ -505,9 +508,9 @@ int logins_confirm(struct sim *s, struct view key, struct view user, struct err 
 
 int logins_expire(struct sim *s, struct view key, struct err *e)
 {
-	struct login *l;
+	struct login *l = login_pick(s, key, e);
 
-	if (login_pick(s, key, &l, e) < 0)
+	if (!l)
 		return -1;
 	l->state = L_EXPIRED;
 	logins_wake(s);

@@ -448,11 +448,14 @@ int media_accept(struct call *c, const struct json *item, struct delivery *d, co
 {
 	int64_t type = opt_int(item, "type", 0);
 	const struct kind *k = kind_of_item(type);
-	const struct json *obj = json_member(item, k->member), *m = json_member(obj, "media");
+	const struct json *obj = k ? json_member(item, k->member) : NULL;
+	const struct json *m = json_member(obj, "media");
 	const char *state = "opens";
 	struct blob *b;
 
 	*errmsg = "prepare failed";
+	if (!k)
+		return -1;
 	if (!m || json_type(m) != JSON_OBJECT) {
 		violation(c, "missing_field", "%s.media is missing", k->member);
 		return -1;

@@ -28,6 +28,8 @@ class Sim:
             [binary or sys.argv_binary, "--dir", self.dir, *options],
             stdout=subprocess.PIPE)
         line = self.process.stdout.readline()
+        if not line:
+            self.stop()
         self.urls = json.loads(line)
         self.tls = None
         if "ca" in self.urls:

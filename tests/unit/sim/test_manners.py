@@ -2,8 +2,10 @@
 the simulator's own manners."""
 
 import base64
+import contextlib
 import http.client
 import json
+import random
 import signal
 import socket
 import subprocess
@@ -310,6 +312,17 @@ class Process(SimTest):
             self.assertEqual(sim.stop(signo), 0)
             for t in threads:
                 t.join(10)
+
+    def test_ports_can_be_chosen(self):
+        for base in random.sample(range(20000, 30000, 10), 20):
+            with contextlib.suppress(json.JSONDecodeError):    # somebody else has one of these
+                sim = Sim("--port-base", str(base))
+                self.assertEqual([sim.urls[k].split(":")[2].split("/")[0]
+                                  for k in ("api", "cdn", "model", "page", "control")],
+                                 [str(base + i) for i in range(5)])
+                self.assertEqual(sim.stop(), 0)
+                return
+        self.fail("no free ports in twenty tries")
 
     def test_wrong_usage_is_explained(self):
         for args in (["--nonsense"], ["--hold-ms", "x"], ["--port-base", "70000"], ["extra"]):

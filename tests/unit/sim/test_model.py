@@ -64,6 +64,9 @@ class Demo(Model):
         self.assertEqual((name, arguments["path"]), ("write_file", "demo-note.md"))
         self.assertIn("买牛奶", arguments["content"])
 
+    def test_words_inside_other_words_do_not_count(self):
+        self.assertIn("You said", self.message("which thread is this, and why listen along")["content"])
+
     def test_it_tries_a_command_that_was_never_offered(self):
         self.assertEqual(self.call_of("运行命令"), ("shell", {"command": "uname -a"}))
 
