@@ -191,8 +191,10 @@ static int status_rooms(struct control *c, struct command_call *call, struct err
 	words_excerpt(&safe, str_view(&s), 200);
 	if (rc == 0)
 		rc = say(call, W_STATUS_ENGINE, str_cstr(&safe));
-	if (rc == 0 && *c->intake_error)
-		rc = say(call, W_STATUS_INTAKE, c->intake_error);
+	str_reset(&safe);
+	words_excerpt(&safe, view_of(c->intake_error), 200);
+	if (rc == 0 && safe.n)
+		rc = say(call, W_STATUS_INTAKE, str_cstr(&safe));
 	str_reset(&s);
 	if (c->more_status)
 		c->more_status(c->more_arg, call->lang != LANG_EN, &s);
@@ -245,7 +247,7 @@ static int run_stop(struct control *c, struct command_call *call, struct err *e)
 
 	if (outbox_drop(c->outbox, whose, stop->turn, &n, e) < 0)
 		return -1;
-	if (stop->ran && strcmp(stop->victim, call->user) != 0 &&
+	if (stop->ran && !stop->again && strcmp(stop->victim, call->user) != 0 &&
 		outbox_notice(c->outbox, stop->victim, PART_STOP, 0, W_STOPPED_BY_OWNER, NULL, e) <
 			0)
 		return -1;
@@ -549,8 +551,8 @@ void command_fence(struct control *c, const char *user, struct stopping *out)
 
 	*out = (struct stopping){ .ran = false };
 	if (dispatcher_now(c->dispatcher, &now) &&
-		(room_is_owner(&c->room, user) || strcmp(now.user, user) == 0) &&
-		dispatcher_stop(c->dispatcher)) {
+		(room_is_owner(&c->room, user) || strcmp(now.user, user) == 0)) {
+		out->again = !dispatcher_stop(c->dispatcher);
 		out->ran = true;
 		out->turn = now.turn;
 		memcpy(out->victim, now.user, sizeof(out->victim));

@@ -23,6 +23,7 @@ struct ask {
 /* What a /stop has ended, before anything of it was stored. */
 struct stopping {
 	bool ran;
+	bool again; /* it was stopped before, and has not quite ended */
 	uint64_t turn;
 	char victim[CHAN_ID_MAX + 1];
 };

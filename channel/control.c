@@ -399,8 +399,8 @@ int control_stop(struct control *c, bool all, bool *stopped, int *dropped, struc
 
 	*dropped = 0;
 	command_fence(c, c->owner, &stop);
-	*stopped = stop.ran;
-	stop.ran = stop.ran && !terminal; /* then nobody on the phone has asked for it */
+	*stopped = stop.ran && !stop.again;
+	stop.ran = *stopped && !terminal; /* then nobody on the phone has asked for it */
 	if (db_begin(c->room.db, e) < 0)
 		return -1;
 	rc = sql_end(c->room.db, store_stop(c, &stop, all, dropped, e), e);

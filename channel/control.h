@@ -43,7 +43,7 @@ struct control_env {
 };
 
 /* Opens inbox, outbox and dispatcher, heals what a crash left (the interrupted turn's sender is
- * told, parts in flight become unknown), but starts nothing. */
+ * told, parts in flight wait for another attempt or become unknown), but starts nothing. */
 int control_open(struct control **out, const struct control_env *env,
 	const struct control_settings *s, struct err *e);
 void control_close(struct control **c);

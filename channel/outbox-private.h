@@ -5,7 +5,7 @@
 #include "channel/outbox.h"
 #include "channel/peer.h"
 
-#define OUTBOX_NEWS 16
+#define OUTBOX_NEWS 64
 
 /* A user's turn on the one line. Times are monotonic. */
 struct lane {

@@ -448,6 +448,14 @@ int outbox_drop_progress(struct outbox *o, uint64_t turn, struct err *e)
 	return outbox_move_each(o, rc, &refs, PART_DROPPED, "its turn is over", NULL, e);
 }
 
+int outbox_cancel(struct outbox *o, int64_t part, struct err *e)
+{
+	struct part_refs refs;
+	int rc = part_select(o->room, &refs, e, "state = 0 AND seq = ?", "l", part);
+
+	return outbox_move_each(o, rc, &refs, PART_DROPPED, "nobody waits for it", NULL, e);
+}
+
 /* --- Counting --------------------------------------------------------------------------------- */
 
 int outbox_counts(struct outbox *o, const char *user, struct outbox_counts *out, struct err *e)

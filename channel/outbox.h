@@ -76,6 +76,8 @@ void outbox_fence(struct outbox *o, const char *user, uint64_t turn);
 /* Second half, on disk: unsent parts are dropped; *n tells how many, the one in flight included. */
 int outbox_drop(struct outbox *o, const char *user, uint64_t turn, int *n, struct err *e);
 int outbox_drop_progress(struct outbox *o, uint64_t turn, struct err *e);
+/* One part, if it still waits. */
+int outbox_cancel(struct outbox *o, int64_t part, struct err *e);
 
 struct outbox_counts {
 	int unsent, parked;

@@ -80,7 +80,7 @@ static void rearm(struct questions *q)
 	{
 		int64_t left = it->state == Q_FAILED ? 0 : it->deadline - now;
 
-		if (it->state != Q_FAILED && it->state != Q_SHOWN)
+		if (it->state == Q_FREE)
 			continue;
 		next = next < 0 || left < next ? (left < 0 ? 0 : left) : next;
 	}
@@ -90,12 +90,16 @@ static void rearm(struct questions *q)
 		timer_arm(q->timer, next);
 }
 
-static void tell_timeout(struct questions *q, const struct question *it)
+/* One that was shown is told; one that is still on its way out must not be shown any more. */
+static void time_out(struct questions *q, const struct question *it)
 {
 	struct err e = ERR_INIT;
+	int rc = it->state == Q_ASKED ? outbox_cancel(q->outbox, it->part, &e)
+				      : outbox_notice(q->outbox, it->user, PART_FAILURE, 0,
+						W_ASK_TIMEOUT, NULL, &e);
 
-	if (outbox_notice(q->outbox, it->user, PART_FAILURE, 0, W_ASK_TIMEOUT, NULL, &e) < 0)
-		log_warn(q->room->log, "question", "the timeout was not told: %s", e.msg);
+	if (rc < 0)
+		log_warn(q->room->log, "question", "its timeout was not told: %s", e.msg);
 	outbox_kick(q->outbox);
 }
 
@@ -106,13 +110,13 @@ static bool fail_one(struct questions *q)
 
 	each_question(q, it)
 	{
-		bool late = it->state == Q_SHOWN && it->deadline <= now;
+		bool late = is_open(it) && it->deadline <= now;
 		char *id = it->id;
 
 		if (it->state != Q_FAILED && !late)
 			continue;
 		if (late)
-			tell_timeout(q, it);
+			time_out(q, it);
 		it->id = NULL;
 		drop(q, it);
 		q->cb(q->arg, id, -1);
@@ -278,6 +282,7 @@ void questions_ask(
 		return;
 	}
 	step(q, it, Q_ASKED);
+	it->deadline = loop_now(q->room->loop) + QUESTION_TIMEOUT_MS;
 	if (it->choices < 1 || it->choices > QUESTION_CHOICES) {
 		log_warn(q->room->log, "question", "%d choices cannot be shown", it->choices);
 		step(q, it, Q_FAILED);

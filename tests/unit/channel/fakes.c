@@ -209,8 +209,14 @@ void fake_done(struct fake_engine *g, enum engine_fail fail, const char *text, c
 static void engine_on_timer(void *arg)
 {
 	struct fake_engine *g = arg;
+	char text[300];
 
-	if (g->running)
+	if (!g->running)
+		return;
+	snprintf(text, sizeof(text), "answer to %.200s", g->text);
+	if (g->own_accord)
+		fake_done(g, ENGINE_OK, text, "");
+	else
 		fake_done(g, ENGINE_FAIL_CANCELLED, "", "");
 }
 
@@ -228,6 +234,8 @@ static int engine_start(struct engine *e, const struct turn_input *in, struct er
 	snprintf(g->text, sizeof(g->text), "%.*s", VIEW_FMT(in->text));
 	snprintf(g->conversation, sizeof(g->conversation), "%s", in->conversation);
 	snprintf(g->language, sizeof(g->language), "%s", in->language);
+	if (g->own_accord)
+		timer_arm(g->timer, 300);
 	return 0;
 }
 

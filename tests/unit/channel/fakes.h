@@ -75,6 +75,7 @@ struct fake_engine {
 	bool refuse; /* start() returns -1 */
 	bool deaf;   /* a cancel does not end the turn at once */
 	bool save_fails;
+	bool own_accord; /* answers by itself: "answer to <text>" */
 	char text[4096], conversation[64], language[8];
 	enum origin origin;
 	char answered_id[64];

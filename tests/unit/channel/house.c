@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void house_start(struct house *h)
+void house_begin(struct house *h)
 {
 	struct control_env env = { .loop = h->w.loop,
 		.log = h->w.log,
@@ -22,6 +22,11 @@ void house_start(struct house *h)
 	}
 	control_events(h->control, &h->events);
 	control_run(h->control);
+}
+
+void house_start(struct house *h)
+{
+	house_begin(h);
 	settle(h->w.loop);
 }
 

@@ -24,6 +24,7 @@ void house_close(struct house *h);
 /* As after a kill and a new start. */
 void house_crash(struct house *h);
 void house_start(struct house *h);
+void house_begin(struct house *h); /* as house_start, but the loop does not run */
 
 /* One typed message with a new id; the loop has settled when it returns. 0 or -1 as the batch. */
 int house_hear(struct house *h, const char *user, const char *text);

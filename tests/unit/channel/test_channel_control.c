@@ -576,6 +576,18 @@ static void stop_is_obeyed_at_once_and_tells_what_waits(void **state)
 	assert_int_equal(1, fake_history(h->w.db)); /* its history is kept valid */
 }
 
+static void a_second_stop_says_the_same(void **state)
+{
+	struct house *h = *state;
+
+	h->engine.deaf = true;
+	house_hear(h, OWNER, "runs");
+	house_hear(h, OWNER, "/stop");
+	house_hear(h, OWNER, "/stop");
+	assert_int_equal(1, h->engine.cancels);
+	assert_int_equal(2, fake_count(&h->w.wire, "Stopped."));
+}
+
 static void stop_all_drops_what_waits(void **state)
 {
 	struct house *h = *state;
@@ -1445,6 +1457,7 @@ int main(void)
 		T(status_tells_what_is_going_on),
 		T(the_queue_is_listed_dropped_and_cleared),
 		T(stop_is_obeyed_at_once_and_tells_what_waits),
+		T(a_second_stop_says_the_same),
 		T(stop_all_drops_what_waits),
 		T(stop_ends_an_answer_that_is_being_sent),
 		T(stop_aborts_a_send_that_hangs),

@@ -339,6 +339,22 @@ static void a_question_nobody_answers_ends_as_a_no(void **state)
 	assert_non_null(strstr(last(h), "question is closed"));
 }
 
+static void a_question_that_never_gets_out_ends_as_a_no_too(void **state)
+{
+	struct house *h = *state;
+	enum chan_outcome expired = CHAN_EXPIRED;
+
+	fake_script(&h->w.wire, &expired, 1);
+	ask(h, "q1", "ls");
+	assert_int_equal(0, h->engine.answers);
+	pass(&h->w.clock, h->w.loop, QUESTION_TIMEOUT_MS);
+	assert_int_equal(1, h->engine.answers);
+	assert_int_equal(-1, h->engine.choice);
+	h->events.link(h->events.arg, &(struct chan_status){ .link = CHAN_LINK_UP });
+	house_wait(h, 5000);
+	assert_int_equal(1, h->w.wire.nsent); /* not shown afterwards */
+}
+
 static void the_deadline_stands_still_while_one_is_open(void **state)
 {
 	struct house *h = *state;
@@ -537,6 +553,7 @@ int main(void)
 		T(an_answer_before_the_question_was_accepted_does_not_count),
 		T(an_answer_written_before_but_heard_after_does_not_count),
 		T(a_question_nobody_answers_ends_as_a_no),
+		T(a_question_that_never_gets_out_ends_as_a_no_too),
 		T(the_deadline_stands_still_while_one_is_open),
 		T(still_working_is_not_said_beside_a_question),
 		T(a_second_answer_is_told_closed),
