@@ -134,8 +134,8 @@ static void call_write(struct call *c)
 		call_drip(c);
 		return;
 	default:
-		journal_answer(
-			j, c->n, c->status, c->fault ? fault_name(kind) : "answered", a.body);
+		journal_answer(j, c->n, c->status, c->fault ? fault_name(kind) : "answered",
+			a.body);
 		hreq_reply(&c->req, &a);
 	}
 	call_free(c);

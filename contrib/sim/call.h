@@ -12,7 +12,7 @@ struct call {
 	struct sim *sim;
 	struct hreq *req;
 	const char *endpoint; /* "sendmessage" */
-	uint64_t n;	      /* in the journal */
+	uint64_t n;           /* in the journal */
 	struct fault *fault;  /* or NULL */
 	struct json *body;    /* or NULL */
 	struct bot *bot;      /* of the token; or NULL */
@@ -22,7 +22,7 @@ struct call {
 	int status;
 	const char *type;      /* NULL: JSON */
 	struct str out, extra; /* body, header lines */
-	size_t sent;	       /* of a dripping answer */
+	size_t sent;           /* of a dripping answer */
 	/* Private to poll.c, send.c and login.c. */
 	uint64_t cursor;
 	struct peer *peer;
@@ -45,10 +45,10 @@ bool call_fault_first(struct call *c);
 /* Free without an answer: the client is gone. */
 void call_abandon(struct call *c);
 
-#define violation(c, rule, ...)                                                                    \
-	journal_breach(                                                                            \
-		(c)->sim->journal, BREACH_VIOLATION, (c)->n, (c)->endpoint, rule, __VA_ARGS__)
-#define note(c, rule, ...)                                                                         \
+#define violation(c, rule, ...) \
+	journal_breach((c)->sim->journal, BREACH_VIOLATION, (c)->n, (c)->endpoint, rule, \
+		__VA_ARGS__)
+#define note(c, rule, ...) \
 	journal_breach((c)->sim->journal, BREACH_NOTE, (c)->n, (c)->endpoint, rule, __VA_ARGS__)
 
 /* check.c: what sections 1.3 and 1.4 of the wire reference ask of a request. */

@@ -18,7 +18,7 @@
 struct ask {
 	struct sim *sim;
 	struct hreq *req;
-	struct json *j;	   /* the body; NULL on GET */
+	struct json *j;    /* the body; NULL on GET */
 	struct json_out w; /* inside the answer's object */
 	struct err e;
 };
@@ -280,15 +280,15 @@ static int set_one(struct ask *a, const struct json *m)
 		}
 		return json_get_int(a->j, t->name, JSON_REQUIRED, t->min, t->max,
 			       setting_of(a->sim, t), &a->e) < 0
-			       ? -1
-			       : 0;
+		               ? -1
+		               : 0;
 	}
 	return err_set(&a->e, E_FORMAT, "%s: no such setting", json_name(m));
 }
 
 static int post_set(struct ask *a)
 {
-	json_each (m, a->j)
+	json_each(m, a->j)
 		if (set_one(a, m) < 0)
 			return -1;
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
@@ -309,8 +309,8 @@ static int post_scan(struct ask *a)
 
 static int post_confirm(struct ask *a)
 {
-	return logins_confirm(
-		a->sim, opt_str(a->j, "qrcode", NULL), opt_str(a->j, "user", NULL), &a->e);
+	return logins_confirm(a->sim, opt_str(a->j, "qrcode", NULL), opt_str(a->j, "user", NULL),
+		&a->e);
 }
 
 static int post_expire(struct ask *a)

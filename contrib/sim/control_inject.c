@@ -27,8 +27,8 @@ static void order_release(struct order *o)
 	str_release(&o->raw);
 }
 
-static int print_member(
-	const struct json *j, const char *name, struct str *to, struct view *v, struct err *e)
+static int print_member(const struct json *j, const char *name, struct str *to, struct view *v,
+	struct err *e)
 {
 	const struct json *m = json_member(j, name);
 

@@ -28,7 +28,7 @@ static struct view content_of(const struct json *message)
 
 	if (!c || json_str(c, &v) == 0)
 		return v;
-	json_each (part, c)
+	json_each(part, c)
 		if (json_type(part) == JSON_OBJECT && opt_str(part, "text", NULL).p)
 			v = opt_str(part, "text", NULL);
 	return v;
@@ -59,7 +59,7 @@ static void read_request(struct demo *d)
 {
 	const struct json *messages = json_member(d->request, "messages");
 
-	json_each (m, messages) {
+	json_each(m, messages) {
 		struct view role = opt_str(m, "role", "");
 
 		if (view_eqs(role, "user")) {
@@ -133,7 +133,7 @@ static bool offered(const struct demo *d, const char *name)
 {
 	const struct json *tools = json_member(d->request, "tools");
 
-	json_each (t, tools)
+	json_each(t, tools)
 		if (view_eqs(opt_str(json_member(t, "function"), "name", ""), name))
 			return true;
 	return false;
@@ -341,10 +341,10 @@ static void scene_other(struct demo *d)
 		"for real answers, set a model in the configuration.\n");
 }
 
-#define WORDS(...)                                                                                 \
-	(const char *const[])                                                                      \
-	{                                                                                          \
-		__VA_ARGS__, NULL                                                                  \
+#define WORDS(...) \
+	(const char *const[]) \
+	{ \
+		__VA_ARGS__, NULL \
 	}
 
 static void choose(struct demo *d)

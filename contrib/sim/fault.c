@@ -149,7 +149,7 @@ static int read_headers(struct fault *f, const struct json *j, struct err *e)
 
 	if (rc <= 0)
 		return rc;
-	json_each (m, obj) {
+	json_each(m, obj) {
 		struct view v;
 
 		if (json_str(m, &v) < 0)
@@ -182,8 +182,8 @@ static int read_fault(struct fault *f, const struct json *j, struct err *e)
 	f->times = opt_int(j, "times", 1);
 	f->after = opt_int(j, "after", 0);
 	f->when = kinds[f->kind].messages || view_eqs(opt_str(j, "when", ""), "messages")
-			  ? WHEN_MESSAGES
-			  : WHEN_REQUEST;
+	                  ? WHEN_MESSAGES
+	                  : WHEN_REQUEST;
 	f->process = opt_bool(j, "process", !kinds[f->kind].early);
 	f->delay_ms = opt_int(j, "delay_ms", 0);
 	f->ms = opt_int(j, "ms", f->kind == F_SLOW ? 10 : 1000);
@@ -275,16 +275,16 @@ void faults_print(const struct faults *fs, struct json_out *w)
 	}
 }
 
-static bool fits(
-	const struct fault *f, const char *endpoint, enum fault_when when, struct view request)
+static bool fits(const struct fault *f, const char *endpoint, enum fault_when when,
+	struct view request)
 {
 	return f->times != 0 && f->when == when &&
 	       (f->endpoint[0] == '*' || !strcmp(f->endpoint, endpoint)) &&
 	       (!f->match || find_bytes(request, view_of(f->match)).p);
 }
 
-struct fault *faults_take(
-	struct faults *fs, const char *endpoint, enum fault_when when, struct view request)
+struct fault *faults_take(struct faults *fs, const char *endpoint, enum fault_when when,
+	struct view request)
 {
 	for (struct fault *f = fs->first; f; f = f->next) {
 		if (!fits(f, endpoint, when, request))

@@ -53,7 +53,7 @@ struct fault {
 	int64_t after; /* matches to let pass first */
 	uint64_t hits;
 	enum fault_when when;
-	bool process;	  /* do what was asked all the same, then go wrong */
+	bool process;     /* do what was asked all the same, then go wrong */
 	int64_t delay_ms; /* before the answer, with every kind */
 	int64_t ms, bytes;
 	int status;
@@ -74,8 +74,8 @@ int faults_add(struct faults *f, const struct json *j, uint64_t *id, struct err 
 void faults_clear(struct faults *f, uint64_t id); /* 0: all */
 void faults_print(const struct faults *f, struct json_out *w);
 /* The first armed fault that fits, one of its times spent; a reference, or NULL. */
-struct fault *faults_take(
-	struct faults *f, const char *endpoint, enum fault_when when, struct view request);
+struct fault *faults_take(struct faults *f, const char *endpoint, enum fault_when when,
+	struct view request);
 void fault_drop(struct fault **f);
 bool fault_is(const struct fault *f, enum fault_kind k); /* f may be NULL */
 const char *fault_name(enum fault_kind k);

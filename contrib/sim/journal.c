@@ -203,8 +203,8 @@ static void put_entry(struct json_out *w, const struct entry *en)
 	json_close(w);
 }
 
-void journal_print_requests(
-	struct journal *j, struct json_out *w, uint64_t since, struct view endpoint)
+void journal_print_requests(struct journal *j, struct json_out *w, uint64_t since,
+	struct view endpoint)
 {
 	uint64_t n = since + 1 > j->first ? since + 1 : j->first;
 
@@ -239,8 +239,8 @@ void journal_breach(struct journal *j, enum breach level, uint64_t n, const char
 		sim_count(j->sim, T_VIOLATIONS);
 }
 
-void journal_print_breaches(
-	struct journal *j, struct json_out *w, enum breach level, uint64_t since)
+void journal_print_breaches(struct journal *j, struct json_out *w, enum breach level,
+	uint64_t since)
 {
 	const struct breach_ring *ring = &j->breach[level];
 	uint64_t n = since + 1 > ring->first ? since + 1 : ring->first;

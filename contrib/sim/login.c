@@ -93,7 +93,7 @@ static char *opt_copy(const struct json *j, const char *name)
 
 static int read_statuses(struct script *s, const struct json *list, struct err *e)
 {
-	json_each (it, list) {
+	json_each(it, list) {
 		struct str text = STR_INIT((size_t)64 << 10);
 
 		if (s->n == STATUSES_MAX)
@@ -110,8 +110,8 @@ static int read_statuses(struct script *s, const struct json *list, struct err *
 	return 0;
 }
 
-static int add_script(
-	struct sim *sim, const struct json *j, const struct json *statuses, struct err *e)
+static int add_script(struct sim *sim, const struct json *j, const struct json *statuses,
+	struct err *e)
 {
 	struct logins *l = sim->logins;
 	struct script s = { .n = 0 };
@@ -143,7 +143,7 @@ int logins_script(struct sim *s, const struct json *j, struct err *e)
 		return -1;
 	if (!codes)
 		return add_script(s, j, statuses, e);
-	json_each (it, codes)
+	json_each(it, codes)
 		if (json_type(it) != JSON_ARRAY || add_script(s, j, it, e) < 0)
 			return e->code ? -1 : err_set(e, E_FORMAT, "codes: lists of statuses");
 	return 0;
@@ -154,9 +154,9 @@ static void take_script(struct sim *s, struct login *l)
 	struct logins *ls = s->logins;
 
 	if (!ls->nnext) {
-		l->script = (struct script){
-			.verify_limit = 3, .hold_ms = -1, .auto_confirm = s->set.auto_confirm != 0
-		};
+		l->script = (struct script){ .verify_limit = 3,
+			.hold_ms = -1,
+			.auto_confirm = s->set.auto_confirm != 0 };
 		return;
 	}
 	l->script = ls->next[0];
@@ -211,7 +211,7 @@ static bool list_binds(struct call *c, bool *some)
 		violation(c, "wrong_type", "local_token_list must be an array");
 		return false;
 	}
-	json_each (it, list) {
+	json_each(it, list) {
 		struct view v;
 		struct bot *b;
 
@@ -323,7 +323,7 @@ static void put_scripted(struct sim *s, struct login *l, struct json_out *w)
 		!opt_bool(j, "no_host", false))
 		put_redirect(s, l, w);
 	if (json_type(j) == JSON_OBJECT)
-		json_each (m, j)
+		json_each(m, j)
 			if (strcmp(json_name(m), "no_host") != 0)
 				json_put_json(w, json_name(m), m);
 	json_free(&j);

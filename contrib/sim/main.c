@@ -117,8 +117,8 @@ static int run(struct sim_opts *o, char path[PATH_SIZE], struct err *e)
 out:
 	sim_close(&s);
 	if (l)
-		(void)loop_step(
-			l, 0, NULL); /* libevent lets go of the connections in its own time */
+		(void)loop_step(l, 0,
+			NULL); /* libevent lets go of the connections in its own time */
 	sigwatch_free(&intr);
 	sigwatch_free(&term);
 	loop_close(&l);

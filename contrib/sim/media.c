@@ -10,10 +10,10 @@
 
 #define BLOBS_MAX  128
 #define BLOBS_KEEP ((size_t)256 << 20)
-#define HEX_SET	   "0123456789abcdefABCDEF"
+#define HEX_SET    "0123456789abcdefABCDEF"
 
 enum { MEDIA_IMAGE = 1, MEDIA_VIDEO, MEDIA_FILE, MEDIA_VOICE }; /* media_type of an upload */
-enum { ITEM_IMAGE = 2, ITEM_VOICE, ITEM_FILE, ITEM_VIDEO };	/* type of an item */
+enum { ITEM_IMAGE = 2, ITEM_VOICE, ITEM_FILE, ITEM_VIDEO };     /* type of an item */
 
 struct blob {
 	struct blob *next; /* newest first */
@@ -102,8 +102,8 @@ static struct blob *blob_by_param(struct media *m, struct view param)
 }
 
 /* --- AES-128-ECB with PKCS#7, MD5 ------------------------------------------------------------- */
-static int aes(
-	bool encrypt, bool padding, const unsigned char key[16], struct view in, struct str *out)
+static int aes(bool encrypt, bool padding, const unsigned char key[16], struct view in,
+	struct str *out)
 {
 	EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
 	int n = 0, last = 0, rc = -1;
@@ -367,7 +367,7 @@ void cdn_on_request(void *arg, struct hreq *r)
 	bool known = upload || !strcmp(hreq_path(r), "/c2c/download");
 	bool method = !strcmp(hreq_method(r), upload ? "POST" : "GET");
 	struct call *c = call_new(arg, r,
-		upload	? "cdn_upload"
+		upload  ? "cdn_upload"
 		: known ? "cdn_download"
 			: "unknown");
 
@@ -416,7 +416,7 @@ static bool key_opens(struct view text, const struct blob *b)
 	struct str hex = STR_INIT(256);
 	unsigned char key[16];
 	bool ok = base64_decode(text, &hex) == 0 && hex_to_key(str_view(&hex), key) == 0 &&
-		  memcmp(key, b->key, 16) == 0;
+	          memcmp(key, b->key, 16) == 0;
 
 	str_release(&hex);
 	return ok;
@@ -434,8 +434,8 @@ static bool size_right(struct call *c, const struct json *obj, int64_t type, con
 	return parse_u64(len, &n) == 0 && n == (unsigned long long)b->raw_size;
 }
 
-static void check_extras(
-	struct call *c, const struct json *item, const struct json *obj, const struct json *m)
+static void check_extras(struct call *c, const struct json *item, const struct json *obj,
+	const struct json *m)
 {
 	if (json_member(item, "create_time_ms") || json_member(item, "is_completed") ||
 		json_member(obj, "aeskey") || json_member(m, "full_url"))
@@ -632,8 +632,8 @@ static int put_items(struct sim *s, const struct json *spec, const struct kind *
 	return json_out_end(&w, e);
 }
 
-int media_inbound(
-	struct sim *s, const struct json *spec, struct str *items, struct str *label, struct err *e)
+int media_inbound(struct sim *s, const struct json *spec, struct str *items, struct str *label,
+	struct err *e)
 {
 	static const char *const names[] = { "image", "voice", "file", "video", NULL };
 	static const char *const forms[] = { "hex", "raw", "aeskey", "none", NULL };

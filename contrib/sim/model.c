@@ -97,7 +97,7 @@ int model_script(struct sim *s, const struct json *j, struct err *e)
 	if (!opt_bool(j, "append", false))
 		script_clear(m);
 	m->repeat = opt_bool(j, "repeat", false);
-	json_each (it, list) {
+	json_each(it, list) {
 		struct str text = STR_INIT(SIM_BODY_MAX);
 
 		if (json_type(it) != JSON_OBJECT)
@@ -137,8 +137,8 @@ static struct step *make_step(struct model *m, const struct json *request, bool 
 	snprintf(id, sizeof(id), "chatcmpl-%s", hex);
 	if (text) {
 		rc = json_read(&j, view_of(text), &json_limits_wire, &e) < 0
-			     ? -1
-			     : step_from_json(s, j, m->sim, stream, id, &e);
+		             ? -1
+		             : step_from_json(s, j, m->sim, stream, id, &e);
 		json_free(&j);
 	}
 	if (rc == 0 && (!text || s->demo)) {

@@ -86,8 +86,8 @@ static int chunk_close(struct json_out *w, struct step *s, const char *finish)
 	return step_piece(s);
 }
 
-static int put_text_chunks(
-	struct step *s, const char *id, const char *field, struct view text, size_t chars)
+static int put_text_chunks(struct step *s, const char *id, const char *field, struct view text,
+	size_t chars)
 {
 	while (text.n) {
 		size_t n = chars ? utf8_cut_chars(text, chars) : text.n;
@@ -182,7 +182,7 @@ static void put_calls(struct json_out *w, const struct parts *p, const char *id,
 		snprintf(name, sizeof(name), "call_%s", id + strlen(id) - 8);
 		put_call(w, 0, view_of(name), p->name, p->arguments, with_index);
 	}
-	json_each (call, p->calls) {
+	json_each(call, p->calls) {
 		snprintf(name, sizeof(name), "call_%s_%d", id + strlen(id) - 8, (int)i);
 		str_reset(&args);
 		put_call(w, i, opt_str(call, "id", name), opt_str(call, "name", ""),
@@ -261,7 +261,7 @@ static int make_whole(struct step *s, const struct parts *p, const char *id)
 /* A string goes out byte for byte; an object becomes one event. */
 static int read_events(struct step *s, const struct json *list, struct err *e)
 {
-	json_each (it, list) {
+	json_each(it, list) {
 		struct view v;
 
 		if (json_str(it, &v) == 0) {
@@ -300,7 +300,7 @@ static int read_headers(struct step *s, const struct json *j, struct err *e)
 
 	if (json_get_object(j, "headers", JSON_OPTIONAL, &obj, e) < 0)
 		return -1;
-	json_each (m, obj) {
+	json_each(m, obj) {
 		struct view v;
 
 		if (json_str(m, &v) < 0)
@@ -332,8 +332,8 @@ int step_from_json(struct step *s, const struct json *j, const struct sim *sim, 
 	if (events)
 		return read_events(s, events, e);
 	rc = json_member(j, "body") && json_type(json_member(j, "body")) != JSON_STRING
-		     ? json_print(json_member(j, "body"), &s->bytes, e)
-		     : opt_bytes(j, "body", &s->bytes, e);
+	             ? json_print(json_member(j, "body"), &s->bytes, e)
+	             : opt_bytes(j, "body", &s->bytes, e);
 	if (rc < 0)
 		return -1;
 	if (s->bytes.n)

@@ -6,13 +6,13 @@
 
 struct step {
 	struct str bytes; /* all pieces one after the other */
-	size_t *ends;	  /* where each piece ends */
+	size_t *ends;     /* where each piece ends */
 	size_t n;
 	int status;
-	char *headers, *type;	    /* NULL: none, and the type that fits */
+	char *headers, *type;       /* NULL: none, and the type that fits */
 	int64_t first_ms, delay_ms; /* before the first piece, between pieces */
-	bool stall, cut, reset;	    /* how it ends, if not well */
-	bool demo;		    /* the script leaves this one to the demo */
+	bool stall, cut, reset;     /* how it ends, if not well */
+	bool demo;                  /* the script leaves this one to the demo */
 };
 
 struct step *step_new(void); /* NULL: out of memory */

@@ -31,8 +31,8 @@ static int name_cert(X509 *cert, X509 *issuer, const char *cn)
 {
 	X509_NAME *name = X509_get_subject_name(cert);
 
-	if (!X509_NAME_add_entry_by_txt(
-		    name, "CN", MBSTRING_ASC, (const unsigned char *)cn, -1, -1, 0))
+	if (!X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)cn, -1, -1,
+		    0))
 		return -1;
 	return X509_set_issuer_name(cert, X509_get_subject_name(issuer ? issuer : cert)) ? 0 : -1;
 }

@@ -13,7 +13,7 @@ struct dressing {
 	const char *id, *token; /* in place of the message's own */
 	bool no_id;
 	const char *before; /* the text begins with this */
-	int64_t pad;	    /* and is this long */
+	int64_t pad;        /* and is this long */
 };
 
 /* --- Cursors ---------------------------------------------------------------------------------- */
@@ -70,8 +70,8 @@ static void put_text(struct json_out *w, const char *text, const struct dressing
 	str_release(&s);
 }
 
-static void put_text_item(
-	struct json_out *w, const struct inbound *m, const char *id, const struct dressing *d)
+static void put_text_item(struct json_out *w, const struct inbound *m, const char *id,
+	const struct dressing *d)
 {
 	json_open_array(w, "item_list");
 	json_open(w, NULL);
@@ -97,8 +97,8 @@ static bool extra_has(const struct json *extra, const char *name)
 	return extra && json_member(extra, name);
 }
 
-static void put_message(
-	struct json_out *w, const struct bot *b, const struct inbound *m, const struct dressing *d)
+static void put_message(struct json_out *w, const struct bot *b, const struct inbound *m,
+	const struct dressing *d)
 {
 	const char *id = d->no_id ? NULL : d->id ? d->id : m->id;
 	const char *token = d->token ? d->token : m->token;
@@ -142,7 +142,7 @@ static void put_message(
 	json_put_double(w, "ratio", 0.5);
 	json_close(w);
 	if (extra)
-		json_each (it, extra)
+		json_each(it, extra)
 			json_put_json(w, json_name(it), it);
 	json_close(w);
 	json_free(&extra);

@@ -214,8 +214,8 @@ static struct delivery *record(struct call *c, const struct outgoing *o)
 	return d;
 }
 
-static void refuse_send(
-	struct call *c, const struct outgoing *o, struct peer *p, const char *errmsg)
+static void refuse_send(struct call *c, const struct outgoing *o, struct peer *p,
+	const char *errmsg)
 {
 	struct delivery *d = o->to.n ? record(c, o) : NULL;
 
@@ -249,8 +249,8 @@ static bool answer_again(struct call *c, const struct outgoing *o, struct peer *
 	return true;
 }
 
-static void type_of_item(
-	struct call *c, const struct outgoing *o, struct delivery *d, const char **errmsg)
+static void type_of_item(struct call *c, const struct outgoing *o, struct delivery *d,
+	const char **errmsg)
 {
 	*errmsg = NULL;
 	switch (o->item_type) {

@@ -403,8 +403,8 @@ static struct bufferevent *conn_bufferevent(struct server *s, evutil_socket_t fd
 	return bev;
 }
 
-static void server_on_accept(
-	struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa, int len, void *arg)
+static void server_on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *sa,
+	int len, void *arg)
 {
 	struct server *s = arg;
 	struct conn *c = s->nconns < CONNS_MAX ? calloc(1, sizeof(*c)) : NULL;
@@ -435,8 +435,8 @@ static void server_on_accept(
 }
 
 /* --- Server ----------------------------------------------------------------------------------- */
-int server_open(
-	struct server **out, struct event_base *base, const struct server_opts *o, struct err *e)
+int server_open(struct server **out, struct event_base *base, const struct server_opts *o,
+	struct err *e)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons((uint16_t)o->port) };
 	unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE;
@@ -449,8 +449,8 @@ int server_open(
 	sin.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	s->base = base;
 	s->o = *o;
-	s->listener = evconnlistener_new_bind(
-		base, server_on_accept, s, flags, 128, (struct sockaddr *)&sin, (int)sizeof(sin));
+	s->listener = evconnlistener_new_bind(base, server_on_accept, s, flags, 128,
+		(struct sockaddr *)&sin, (int)sizeof(sin));
 	if (!s->listener) {
 		free(s);
 		return err_sys(e, "cannot listen on 127.0.0.1:%d", o->port);

@@ -18,15 +18,15 @@ struct hreq; /* one request and its pending answer */
 typedef void server_cb(void *arg, struct hreq *r);
 
 struct server_opts {
-	int port;		/* on 127.0.0.1; 0: the kernel chooses */
+	int port;               /* on 127.0.0.1; 0: the kernel chooses */
 	struct ssl_ctx_st *tls; /* NULL: plain. Stays the caller's, must outlive the server */
-	size_t body_max;	/* a longer request body is answered 413 */
-	server_cb *cb;		/* every whole request */
+	size_t body_max;        /* a longer request body is answered 413 */
+	server_cb *cb;          /* every whole request */
 	void *arg;
 };
 
-int server_open(
-	struct server **out, struct event_base *base, const struct server_opts *o, struct err *e);
+int server_open(struct server **out, struct event_base *base, const struct server_opts *o,
+	struct err *e);
 /* Drops every connection; the on_gone of a pending request still fires. */
 void server_close(struct server **s);
 int server_port(const struct server *s);

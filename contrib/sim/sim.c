@@ -333,8 +333,8 @@ int base64_decode(struct view text, struct str *out)
 		return 0;
 	if (str_reserve(out, text.n) < 0)
 		return -1;
-	n = EVP_DecodeBlock(
-		(unsigned char *)out->p + out->n, (const unsigned char *)text.p, (int)text.n);
+	n = EVP_DecodeBlock((unsigned char *)out->p + out->n, (const unsigned char *)text.p,
+		(int)text.n);
 	if (n < 0)
 		return -1;
 	str_grew(out, (size_t)n - pad);

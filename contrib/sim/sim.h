@@ -27,11 +27,11 @@ struct call;
 struct sim_opts {
 	const char *dir;  /* files (CA, key, sim.json); NULL: none */
 	const char *user; /* id of the phone's person; NULL: USER_OWNER */
-	bool tls;	  /* api and cdn over https */
+	bool tls;         /* api and cdn over https */
 	bool auto_confirm;
-	bool verbose;		/* a line a request on stderr */
-	int port_base;		/* 0: the kernel chooses */
-	int64_t hold_ms;	/* of a poll; 0: 25 s */
+	bool verbose;           /* a line a request on stderr */
+	int port_base;          /* 0: the kernel chooses */
+	int64_t hold_ms;        /* of a poll; 0: 25 s */
 	int64_t model_delay_ms; /* between the demo's pieces; -1: 25 */
 };
 
@@ -46,7 +46,7 @@ struct settings {
 	int64_t model_delay_ms;
 };
 
-enum { OVER_REFUSE, OVER_CUT, OVER_DELIVER };			 /* text_over */
+enum { OVER_REFUSE, OVER_CUT, OVER_DELIVER };                    /* text_over */
 enum { SHAPE_ALTERNATE, SHAPE_FULL, SHAPE_NO_RET, SHAPE_EMPTY }; /* answer_shape */
 
 /* Things counted since the start; GET /control/wait names them. */

@@ -254,8 +254,8 @@ char *fresh_token(void)
 	return str_take(&s);
 }
 
-static int choose_token(
-	struct sim *s, struct peer *p, const struct inbound_spec *spec, struct inbound *m)
+static int choose_token(struct sim *s, struct peer *p, const struct inbound_spec *spec,
+	struct inbound *m)
 {
 	if (spec->no_token)
 		return 0;
@@ -301,8 +301,8 @@ static void forget_oldest(struct bot *b)
 	inbound_free(m);
 }
 
-struct inbound *world_put(
-	struct sim *s, struct bot *b, const struct inbound_spec *spec, struct err *e)
+struct inbound *world_put(struct sim *s, struct bot *b, const struct inbound_spec *spec,
+	struct err *e)
 {
 	struct peer *p = peer_get(b, spec->from, e);
 	struct inbound *m;
@@ -394,13 +394,13 @@ struct delivery *delivery_by_n(struct sim *s, uint64_t n)
 	return n >= w->d_first && n <= w->d_last ? w->d[n % DELIVERIES_MAX] : NULL;
 }
 
-struct delivery *delivery_by_client_id(
-	struct sim *s, const struct bot *b, struct view to, struct view client_id)
+struct delivery *delivery_by_client_id(struct sim *s, const struct bot *b, struct view to,
+	struct view client_id)
 {
 	for (uint64_t n = s->world->d_last; n >= s->world->d_first; n--) {
 		struct delivery *d = delivery_by_n(s, n);
 
-		if (d->client_id && view_eqs(client_id, d->client_id) && view_eqs(to, d->to) &&
+		if (d && d->client_id && view_eqs(client_id, d->client_id) && view_eqs(to, d->to) &&
 			!strcmp(d->bot, b->id))
 			return d;
 	}

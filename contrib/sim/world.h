@@ -13,8 +13,8 @@ struct bot {
 	char *user; /* who scanned */
 	int64_t made_at;
 	int64_t void_at; /* simulated time; 0: live */
-	bool started;	 /* notifystart came */
-	uint64_t last;	 /* number of the newest inbound message */
+	bool started;    /* notifystart came */
+	uint64_t last;   /* number of the newest inbound message */
 	struct inbound *in, **in_end;
 	size_t nin;
 	struct peer *peers;
@@ -42,8 +42,8 @@ struct inbound {
 struct peer {
 	struct peer *next;
 	char *user;
-	int64_t last_in;	   /* simulated time of the newest inbound message; 0: none */
-	int64_t used;		   /* sends since then */
+	int64_t last_in;           /* simulated time of the newest inbound message; 0: none */
+	int64_t used;              /* sends since then */
 	char *tokens[TOKENS_KEPT]; /* newest at ntokens - 1, a ring */
 	size_t ntokens;
 	int64_t typing_until;
@@ -51,7 +51,7 @@ struct peer {
 	int64_t ticket_at;
 	int64_t last_send;    /* real time, for the note on spacing */
 	struct call *sending; /* a send to this person that has no answer yet */
-	bool refused;	      /* since the newest inbound message */
+	bool refused;         /* since the newest inbound message */
 };
 
 struct delivery {
@@ -62,7 +62,7 @@ struct delivery {
 	int64_t at, ret;
 	int attempts;
 	bool accepted, shown;
-	uint64_t media;	      /* what the phone opened, or 0 */
+	uint64_t media;       /* what the phone opened, or 0 */
 	char media_state[48]; /* "opens", or why not */
 };
 
@@ -77,7 +77,7 @@ void bot_void(struct sim *s, struct bot *b, int64_t ms);
 struct bot *bot_by_token(struct sim *s, struct view token); /* live or not; NULL */
 struct bot *bot_by_id(struct sim *s, struct view id);
 struct bot *bot_of_user(struct sim *s, struct view user); /* newest live one */
-struct bot *bot_newest(struct sim *s);			  /* live; NULL */
+struct bot *bot_newest(struct sim *s);                    /* live; NULL */
 struct bot *bots_first(struct sim *s);
 
 /* --- People ----------------------------------------------------------------------------------- */
@@ -92,15 +92,15 @@ struct inbound_spec {
 	struct view from;
 	struct view id; /* p NULL: the next one */
 	bool no_id;
-	int id_form;	   /* 0: by turns, 1: number, 2: string */
+	int id_form;       /* 0: by turns, 1: number, 2: string */
 	struct view token; /* p NULL: a new one (or the same, by setting) */
 	bool no_token;
 	struct view text, items, extra, raw, label; /* p NULL: not given */
 	int type;
 	bool repeat; /* an old message again: opens no window, resets no count */
 };
-struct inbound *world_put(
-	struct sim *s, struct bot *b, const struct inbound_spec *m, struct err *e);
+struct inbound *world_put(struct sim *s, struct bot *b, const struct inbound_spec *m,
+	struct err *e);
 const struct inbound *world_inbound(const struct bot *b, struct view id); /* by message id */
 uint64_t world_id(struct sim *s); /* a fresh message id, above 2^63 */
 uint64_t world_seq(struct sim *s);
