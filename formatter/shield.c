@@ -1,0 +1,369 @@
+#include "formatter/format-private.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+#define MATH_MAX	8192 /* bytes from mark to mark of a formula */
+#define INLINE_MATH_MAX 1024 /* of one in running text */
+
+/* --- One character --------------------------------------------------------------------------- */
+
+static unsigned char shield_index(char c)
+{
+	if (c < ':')
+		return (unsigned char)(c - '!');
+	if (c < '[')
+		return (unsigned char)(15 + c - ':');
+	if (c < '{')
+		return (unsigned char)(22 + c - '[');
+	return (unsigned char)(28 + c - '{');
+}
+
+static void put_shielded(struct str *out, char c)
+{
+	unsigned char last = (unsigned char)(0x90 + shield_index(c));
+	char seq[SHIELD_SIZE] = { '\xef', '\xb7', (char)last };
+
+	str_add(out, (struct view){ seq, sizeof(seq) });
+}
+
+char shielded(struct view v)
+{
+	static const char chars[] = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+
+	if (v.n < SHIELD_SIZE || v.p[0] != '\xef' || v.p[1] != '\xb7')
+		return 0;
+
+	unsigned i = (unsigned char)v.p[2] - 0x90U;
+
+	return i < sizeof(chars) - 1 ? chars[i] : '\0';
+}
+
+void unshield(struct view v, struct str *out)
+{
+	while (v.n > 0) {
+		size_t n = view_find(v, '\xef');
+		char c = shielded(view_from(v, n));
+
+		str_add(out, view_cut(v, n));
+		v = view_from(v, n);
+		if (c) {
+			if (c != SHIELD_JOIN && c != SHIELD_URL && c != SHIELD_URL_END)
+				str_addc(out, c);
+			v = view_from(v, SHIELD_SIZE);
+		} else if (v.n > 0) {
+			str_addc(out, v.p[0]);
+			v = view_from(v, 1);
+		}
+	}
+}
+
+/* --- What is shielded ------------------------------------------------------------------------ */
+
+struct shielder {
+	struct view in;
+	struct str *out;
+	size_t no_close[4]; /* per kind of formula: no end mark before here */
+	bool open[2];	    /* an unclosed * or ** on this line */
+};
+
+/* Everything but the three marks that stand for something else and need no shield. */
+static void put_all_shielded(struct str *out, struct view v)
+{
+	for (size_t i = 0; i < v.n; i++) {
+		char c = v.p[i];
+
+		if (ascii_punct(c) && c != '"' && c != '\'' && c != '`')
+			put_shielded(out, c);
+		else
+			str_addc(out, c);
+	}
+}
+
+/* Bytes of "https://x" in "<https://x>", which is the parser's own, else 0. */
+static size_t autolink(const struct shielder *s, size_t at)
+{
+	size_t end = at;
+
+	if (at == 0 || s->in.p[at - 1] != '<')
+		return 0;
+	while (end < s->in.n && (unsigned char)s->in.p[end] > ' ' && s->in.p[end] != '<' &&
+		s->in.p[end] != '>')
+		end++;
+	return end < s->in.n && s->in.p[end] == '>' ? end - at : 0;
+}
+
+static size_t put_url_shielded(struct shielder *s, size_t at, size_t n)
+{
+	struct view url = view_cut(view_from(s->in, at), n);
+
+	if (autolink(s, at) > 0) {
+		n = autolink(s, at);
+		str_add(s->out, view_cut(view_from(s->in, at), n));
+		return n;
+	}
+	put_shielded(s->out, SHIELD_URL);
+	for (size_t i = 0; i < url.n; i++) {
+		if (url.p[i] == '\\' && i + 1 < url.n && url.p[i + 1] != '`') {
+			str_addc(s->out, '\\');
+			i++;
+		}
+		put_all_shielded(s->out, (struct view){ url.p + i, 1 });
+	}
+	put_shielded(s->out, SHIELD_URL_END);
+	return n;
+}
+
+static size_t find(struct view v, struct view what, size_t from)
+{
+	const char *hit;
+
+	if (from >= v.n)
+		return v.n;
+	hit = memmem(v.p + from, v.n - from, what.p, what.n);
+	return hit ? (size_t)(hit - v.p) : v.n;
+}
+
+static bool looks_like_math(struct view body)
+{
+	for (size_t i = 0; i < body.n; i++) {
+		if (strchr("\\^_*{}<>~=+", body.p[i]))
+			return true;
+	}
+	return false;
+}
+
+/* "$x_1 + y$": closed on its line, no white space inside the marks, no digit behind the last, and
+ * something in it that Markdown would read. Money and variables do not look like that. */
+static size_t inline_formula(struct view v)
+{
+	size_t end = 1 + view_find(view_cut(view_from(v, 1), INLINE_MATH_MAX), '$');
+	struct view body = view_cut(view_from(v, 1), end - 1);
+
+	if (end >= v.n || v.p[end] != '$' || end < 2 || memchr(body.p, '\n', body.n))
+		return 0;
+	if (body.p[0] == ' ' || body.p[body.n - 1] == ' ' || memchr(body.p, '`', body.n) ||
+		find(body, VIEW("**"), 0) < body.n || find(body, VIEW("://"), 0) < body.n)
+		return 0;
+	if (end + 1 < v.n && ascii_alnum(v.p[end + 1]))
+		return 0;
+	return looks_like_math(body) ? end + 1 : 0;
+}
+
+/* Where the first blank line begins, or the end. */
+static size_t blank_line(struct view v)
+{
+	size_t at = 0, next;
+
+	while (at < v.n) {
+		struct view line = first_line(view_from(v, at), &next);
+
+		if (at > 0 && at + next < v.n && is_blank_line(line))
+			return at;
+		at += next;
+	}
+	return v.n;
+}
+
+static size_t formula(struct shielder *s, size_t at)
+{
+	static const struct {
+		struct view open, close;
+	} kinds[] = {
+		{ { "$$", 2 }, { "$$", 2 } },
+		{ { "\\[", 2 }, { "\\]", 2 } },
+		{ { "\\(", 2 }, { "\\)", 2 } },
+		{ { "\\begin{", 7 }, { "\\end{", 5 } },
+	};
+	struct view v = view_from(s->in, at), body;
+	size_t k, end, blank;
+
+	for (k = 0; k < 4 && !view_starts(v, kinds[k].open); k++)
+		;
+	if (k == 4)
+		return v.p[0] == '$' ? inline_formula(v) : 0;
+	if (at < s->no_close[k])
+		return 0;
+	body = view_cut(v, MATH_MAX);
+	end = find(body, kinds[k].close, kinds[k].open.n);
+	blank = blank_line(view_cut(body, end));
+	if (end >= body.n || blank < end) {
+		s->no_close[k] = at + blank;
+		return 0;
+	}
+	if (!looks_like_math(view_cut(view_from(v, kinds[k].open.n), end - kinds[k].open.n)))
+		return 0;
+	end += k == 3 ? view_find(view_from(body, end), '}') + 1 : kinds[k].close.n;
+	if (end > body.n || memchr(v.p, '`', end))
+		return 0;
+	return end;
+}
+
+/* "__init__": a name, not something in bold. */
+static size_t dunder(struct view v)
+{
+	size_t n = 0;
+
+	while (n < v.n && (ascii_alnum(v.p[n]) || v.p[n] == '_'))
+		n++;
+	return n > 4 && v.p[1] == '_' && v.p[2] != '_' && v.p[n - 1] == '_' && v.p[n - 2] == '_'
+		       ? n
+		       : 0;
+}
+
+/* An asterisk that multiplies, or stands for file names: "2*3", "x**2", "*.c". No mark. */
+static bool is_literal_star(const struct shielder *s, size_t n, uint32_t before, uint32_t after)
+{
+	bool operand = before < 0x80 && (ascii_alnum((char)before) || before == ')');
+
+	if (n > 2 || s->open[n - 1])
+		return false;
+	if (before == '/' || (n == 1 && after == '.'))
+		return true;
+	if (n == 2)
+		return operand && after >= '0' && after <= '9';
+	return operand && after < 0x80 && (ascii_alnum((char)after) || after == '(');
+}
+
+/* CommonMark does not close "**注意：**请" nor open "他说**“好”**": the punctuation inside and the
+ * letter outside make the run point the wrong way. A joiner makes the punctuation a letter. */
+static size_t put_stars(struct shielder *s, size_t at)
+{
+	size_t n = 0;
+
+	while (at + n < s->in.n && s->in.p[at + n] == '*')
+		n++;
+
+	uint32_t before = cp_before(s->in, at), after = cp_at(s->in, at + n);
+	bool inner = !cp_space(before) && !cp_space(after), join = n >= 2 && inner;
+	bool left = join && cp_punct(before), right = join && cp_punct(after);
+
+	if (is_literal_star(s, n, before, after)) {
+		for (size_t i = 0; i < n; i++)
+			put_shielded(s->out, '*');
+		return n;
+	}
+	if (n <= 2 && (!cp_space(before) || !cp_space(after)))
+		s->open[n - 1] = !s->open[n - 1];
+	if (left && !right)
+		put_shielded(s->out, SHIELD_JOIN);
+	str_add(s->out, view_cut(view_from(s->in, at), n));
+	if (right && !left)
+		put_shielded(s->out, SHIELD_JOIN);
+	return n;
+}
+
+static size_t put_escape(struct shielder *s, size_t at)
+{
+	size_t n = formula(s, at);
+	char c = at + 1 < s->in.n ? s->in.p[at + 1] : ' ';
+
+	if (n > 0) {
+		put_all_shielded(s->out, view_cut(view_from(s->in, at), n));
+		return n;
+	}
+	str_addc(s->out, '\\');
+	if (!ascii_punct(c))
+		return 1;
+	if (strchr("*_~[]<>#|&!\\", c))
+		put_shielded(s->out, c);
+	else
+		str_addc(s->out, c);
+	return 2;
+}
+
+/* A character of ours in the input would be taken for a shield. */
+static size_t put_foreign(struct shielder *s, size_t at)
+{
+	if (shielded(view_from(s->in, at))) {
+		str_adds(s->out, "\xef\xbf\xbd");
+		return SHIELD_SIZE;
+	}
+	str_addc(s->out, '\xef');
+	return 1;
+}
+
+static bool in_word(const struct shielder *s, size_t at)
+{
+	return at > 0 && (ascii_alnum(s->in.p[at - 1]) || s->in.p[at - 1] == '_');
+}
+
+/* Bytes of the input dealt with at a character that may need it, 0 when it does not. */
+static size_t put_special(struct shielder *s, size_t at)
+{
+	struct view v = view_from(s->in, at);
+	size_t n = 0;
+
+	switch (v.p[0]) {
+	case '*': return put_stars(s, at);
+	case '\\': return put_escape(s, at);
+	case '\xef': return put_foreign(s, at);
+	case '[': /* a footnote mark, which would be taken for a link's name */
+		if (v.n < 2 || v.p[1] != '^')
+			return 0;
+		put_shielded(s->out, '[');
+		return 1;
+	case '$': n = formula(s, at); break;
+	case '_': n = in_word(s, at) ? 0 : dunder(v); break;
+	default:
+		n = at > 0 && ascii_alnum(s->in.p[at - 1]) ? 0 : url_length(v);
+		if (at > 0 && s->in.p[at - 1] == '_' && n > 0 && v.p[n - 1] == '_')
+			n--; /* "_https://x_" */
+		return n > 0 ? put_url_shielded(s, at, n) : 0;
+	}
+	if (n > 0)
+		put_all_shielded(s->out, view_cut(v, n));
+	return n;
+}
+
+/* Letters are common: only "ht", "ft" and "ww" are worth a closer look. */
+static bool worth_a_look(struct view v)
+{
+	char next = v.n > 1 ? (char)(v.p[1] | 0x20) : ' ';
+
+	switch (v.p[0] | 0x20) {
+	case 'h':
+	case 'f': return next == 't';
+	case 'w': return next == 'w';
+	default: return true;
+	}
+}
+
+int shield(struct view md, struct str *out)
+{
+	static const unsigned char special[256] = {
+		['*'] = 1,
+		['\\'] = 1,
+		[0xef] = 1,
+		['\n'] = 1,
+		['['] = 1,
+		['$'] = 1,
+		['_'] = 1,
+		['h'] = 1,
+		['H'] = 1,
+		['f'] = 1,
+		['F'] = 1,
+		['w'] = 1,
+		['W'] = 1,
+	};
+	struct shielder s = { .in = md, .out = out };
+	size_t at = 0, from = 0, n;
+
+	for (; at < md.n; at += n) {
+		n = 1;
+		if (!special[(unsigned char)md.p[at]] || !worth_a_look(view_from(md, at)))
+			continue;
+		if (md.p[at] == '\n') {
+			s.open[0] = s.open[1] = false;
+			continue;
+		}
+		str_add(out, view_cut(view_from(md, from), at - from));
+		n = put_special(&s, at);
+		from = at + n;
+		if (n == 0)
+			n = 1;
+	}
+	str_add(out, view_from(md, from));
+	return str_ok(out) ? 0 : -1;
+}
