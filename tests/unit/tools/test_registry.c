@@ -596,6 +596,7 @@ static void a_killed_worker_is_told(void **state)
 	assert_int_equal(0, child_of(getpid()));
 }
 
+#ifdef KAIRO_TEST_HOOKS
 static void a_call_past_its_time_is_ended(void **state)
 {
 	(void)state;
@@ -607,6 +608,7 @@ static void a_call_past_its_time_is_ended(void **state)
 	assert_true(says("took longer than 60 s"));
 	assert_int_equal(0, child_of(getpid()));
 }
+#endif
 
 static void closing_ends_what_runs_without_a_word(void **state)
 {
@@ -767,7 +769,9 @@ int main(void)
 		T(a_cancel_at_once_says_that_nothing_was_changed),
 		T(a_killed_helper_is_told),
 		T(a_killed_worker_is_told),
+#ifdef KAIRO_TEST_HOOKS
 		T(a_call_past_its_time_is_ended),
+#endif
 		T(closing_ends_what_runs_without_a_word),
 		T(a_detached_call_reports_to_nobody),
 		T(the_death_of_the_daemon_ends_its_tools),
