@@ -135,15 +135,13 @@ bool fault_in_event(struct fault *f, const struct json *event, bool always)
 		f->found = f->found || always;
 		return always;
 	}
-	if (take_error(f, json_member(event, "error"))) {
+	if (take_error(f, json_member(event, "error")))
 		take_object(f, event); /* some put the code beside it */
-	} else if (take_envelope(f, event, "base_resp", "status_code") ||
-		   take_envelope(f, event, "header", "code")) {
-		;
-	} else if (always || says_error(event)) {
+	else if (!take_envelope(f, event, "base_resp", "status_code") &&
+		 !take_envelope(f, event, "header", "code")) {
+		if (!always && !says_error(event))
+			return false;
 		take_object(f, event);
-	} else {
-		return false;
 	}
 	f->found = true;
 	return true;

@@ -172,8 +172,10 @@ void lm_free(struct lm **mp)
 	if (!m)
 		return;
 	*mp = NULL;
-	while (m->conns)
-		conn_free(m->conns);
+	for (struct conn *c = m->conns, *next; c; c = next) {
+		next = c->next;
+		conn_free(c);
+	}
 	for (int i = 0; i < m->requests; i++) {
 		free(m->head[i]);
 		free(m->body[i]);

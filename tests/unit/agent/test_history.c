@@ -213,14 +213,14 @@ static void damaged_rounds_never_reach_a_prompt(void **state)
 		"UPDATE react_message SET calls = '[{' WHERE round = 2 AND seq = 1",
 		"UPDATE react_message SET calls = '[]' WHERE round = 2 AND seq = 1",
 		"UPDATE react_message SET calls = '{}' WHERE round = 2 AND seq = 1",
-		"UPDATE react_message SET calls = '[{\"id\":\"c1\",\"name\":\"f\",\"args\":\"[]\"}]'"
-		" WHERE round = 2 AND seq = 1",
-		"UPDATE react_message SET calls = '[{\"id\":\"c1\",\"name\":\"f\",\"args\":\"{\"}]'"
-		" WHERE round = 2 AND seq = 1",
-		"UPDATE react_message SET calls = '[{\"id\":7,\"name\":\"f\",\"args\":\"{}\"}]'"
-		" WHERE round = 2 AND seq = 1",
-		"UPDATE react_message SET calls = '[{\"id\":\"c1\",\"id\":\"c1\",\"name\":\"f\","
-		"\"args\":\"{}\"}]' WHERE round = 2 AND seq = 1",
+		("UPDATE react_message SET calls = '[{\"id\":\"c1\",\"name\":\"f\",\"args\":\"[]\"}]'"
+		 " WHERE round = 2 AND seq = 1"),
+		("UPDATE react_message SET calls = '[{\"id\":\"c1\",\"name\":\"f\",\"args\":\"{\"}]'"
+		 " WHERE round = 2 AND seq = 1"),
+		("UPDATE react_message SET calls = '[{\"id\":7,\"name\":\"f\",\"args\":\"{}\"}]'"
+		 " WHERE round = 2 AND seq = 1"),
+		("UPDATE react_message SET calls = '[{\"id\":\"c1\",\"id\":\"c1\",\"name\":\"f\","
+		 "\"args\":\"{}\"}]' WHERE round = 2 AND seq = 1"),
 		"UPDATE react_message SET calls = NULL WHERE round = 2 AND seq = 1",
 		"UPDATE react_message SET call_id = 'c9' WHERE round = 2 AND seq = 2",
 		"UPDATE react_message SET call_id = NULL WHERE round = 2 AND seq = 2",

@@ -97,9 +97,10 @@ static void open_engine(void)
 
 	if (fix.engine)
 		fix.engine->ops->close(&fix.engine);
-	if (react_open(&fix.engine, &fix.env, &e) < 0)
+	if (react_open(&fix.engine, &fix.env, &e) == 0 && fix.engine)
+		fix.engine->on_event = on_event;
+	else
 		fail_msg("%s", e.msg);
-	fix.engine->on_event = on_event;
 }
 
 static int setup(void **state)
@@ -541,23 +542,25 @@ static void statuses_become_failures(void **state)
 {
 	static const struct {
 		int status;
-		const char *body;
 		enum engine_fail fail;
-		const char *detail;
+		const char *body, *detail;
 	} cases[] = {
-		{ 400, "{\"error\":{\"message\":\"bad tools\"}}", ENGINE_FAIL_REFUSED,
+		{ 400, ENGINE_FAIL_REFUSED, "{\"error\":{\"message\":\"bad tools\"}}",
 			"bad tools (400)" },
-		{ 401, "{\"error\":{\"message\":\"Incorrect API key provided: " KEY "\"}}",
-			ENGINE_FAIL_AUTH, "Incorrect API key provided" },
-		{ 402, "", ENGINE_FAIL_QUOTA, "402" },
-		{ 403, "forbidden\x1b[31m\nhere", ENGINE_FAIL_AUTH, "forbidden here" },
-		{ 404, "<html>no</html>", ENGINE_FAIL_NO_MODEL, "404" },
-		{ 302, "", ENGINE_FAIL_REFUSED, "model.base_url" },
-		{ 413, "", ENGINE_FAIL_TOO_LONG, "413" },
-		{ 429, "{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"pay\"}}",
-			ENGINE_FAIL_QUOTA, "pay" },
-		{ 400, "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too much\"}}",
-			ENGINE_FAIL_TOO_LONG, "too much" },
+		{ 401, ENGINE_FAIL_AUTH,
+			"{\"error\":{\"message\":\"Incorrect API key provided: " KEY "\"}}",
+			"Incorrect API key provided" },
+		{ 402, ENGINE_FAIL_QUOTA, "", "402" },
+		{ 403, ENGINE_FAIL_AUTH, "forbidden\x1b[31m\nhere", "forbidden here" },
+		{ 404, ENGINE_FAIL_NO_MODEL, "<html>no</html>", "404" },
+		{ 302, ENGINE_FAIL_REFUSED, "", "model.base_url" },
+		{ 413, ENGINE_FAIL_TOO_LONG, "", "413" },
+		{ 429, ENGINE_FAIL_QUOTA,
+			"{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"pay\"}}",
+			"pay" },
+		{ 400, ENGINE_FAIL_TOO_LONG,
+			"{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too much\"}}",
+			"too much" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
