@@ -100,8 +100,8 @@ static bool take_error(struct fault *f, const struct json *error)
 }
 
 /* {"base_resp":{"status_code":N}} and {"header":{"code":N}}: not 0 means failed. */
-static bool take_envelope(
-	struct fault *f, const struct json *root, const char *name, const char *code)
+static bool take_envelope(struct fault *f, const struct json *root, const char *name,
+	const char *code)
 {
 	const struct json *box = json_member(root, name);
 	const struct json *j = json_member(box, code);

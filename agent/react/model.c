@@ -6,7 +6,7 @@
 #include "base/net/sse.h"
 #include "base/text.h"
 
-#define URL_MAX	  2048
+#define URL_MAX   2048
 #define LINGER_MS 500 /* for the server to end a stream that has said it is over */
 
 enum body_kind { BODY_UNKNOWN, BODY_EVENTS, BODY_JSON, BODY_PAGE };
@@ -29,7 +29,7 @@ struct model {
 	struct stream *stream;
 	enum body_kind kind;
 	struct str whole; /* a body that is no stream */
-	bool over;	  /* "[DONE]" was seen */
+	bool over;        /* "[DONE]" was seen */
 	bool garbled;
 	struct err why;
 };
@@ -152,8 +152,8 @@ static int attempt_start(struct model *m, struct err *e)
 
 /* --- How it ended ----------------------------------------------------------------------------- */
 
-static void finish(
-	struct model *m, enum engine_fail fail, enum stream_answer answer, struct view words)
+static void finish(struct model *m, enum engine_fail fail, enum stream_answer answer,
+	struct view words)
 {
 	struct str detail = STR_INIT(4096);
 	struct model_result r = { .fail = fail, .answer = answer };

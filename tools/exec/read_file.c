@@ -189,8 +189,8 @@ static int64_t last_line(const struct page *p, int64_t total)
 	return p->next_column == 1 ? p->next_line - 1 : p->next_line;
 }
 
-static int report(
-	struct tool_job *j, struct page *p, const struct place *place, bool whole, struct err *e)
+static int report(struct tool_job *j, struct page *p, const struct place *place, bool whole,
+	struct err *e)
 {
 	/* A last line without its LF counts too. */
 	int64_t total = p->line - (p->ends_with_lf || !p->any ? 1 : 0);

@@ -309,9 +309,10 @@ static void a_very_long_round_loses_its_oldest_calls(void **state)
 
 static int prompt_of(const struct talk *t, size_t current, int64_t window, struct str *out)
 {
-	struct prompt p = {
-		.model = "m", .workspace = "/w", .extra = "Be kind.", .language = "zh"
-	};
+	struct prompt p = { .model = "m",
+		.workspace = "/w",
+		.extra = "Be kind.",
+		.language = "zh" };
 	struct err e = ERR_INIT;
 
 	p.tools = VIEW("[{\"type\":\"function\"}]");

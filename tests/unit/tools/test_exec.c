@@ -414,8 +414,8 @@ static void swapping_links_gains_nothing(void **state)
 		}
 		if (run("grep", "{\"pattern\":\".\",\"path\":\"d\"}") == 0)
 			assert_null(strstr(str_cstr(&out), "SECRET"));
-		(void)snprintf(
-			args, sizeof(args), "{\"path\":\"d/new%d\",\"content\":\"x\"}", i % 4);
+		(void)snprintf(args, sizeof(args), "{\"path\":\"d/new%d\",\"content\":\"x\"}",
+			i % 4);
 		(void)run("write_file", args);
 	}
 	assert_int_equal(0, kill(swapper, SIGKILL));
