@@ -832,6 +832,17 @@ static void text_events_are_not_sent_on_their_own(void **state)
 	assert_string_equal("the end", last(h));
 }
 
+static void an_answer_goes_through_the_formatter(void **state)
+{
+	struct house *h = *state;
+
+	h->settings.mode = FORMAT_PLAIN;
+	assert_int_equal(0, control_apply(h->control, &h->settings, NULL));
+	house_hear(h, OWNER, "go");
+	house_answer(h, "<think>hidden</think>**bold**");
+	assert_string_equal("bold", last(h));
+}
+
 static void a_file_is_named_in_the_answer(void **state)
 {
 	struct house *h = *state;
@@ -1474,6 +1485,7 @@ int main(void)
 		T(an_engine_that_does_not_start_is_told),
 		T(still_working_is_said_once_after_thirty_seconds),
 		T(text_events_are_not_sent_on_their_own),
+		T(an_answer_goes_through_the_formatter),
 		T(a_file_is_named_in_the_answer),
 		T(a_notice_outside_any_turn_goes_to_the_owner),
 		T(a_turn_past_its_deadline_is_ended_and_told),
