@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "channel/ilink/ilink.h"
@@ -58,17 +59,45 @@ static void say(struct session *s, const char *text)
 	fflush(stdout);
 }
 
+/* Columns of the window; where there is none, nothing is too wide. */
+static size_t window_columns(void)
+{
+	struct winsize w = { 0 };
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col ? w.ws_col : SIZE_MAX;
+}
+
+/* A line that wraps makes a code unreadable, so signs give way to blocks, half as wide. */
+static void draw(const char *link)
+{
+	struct str drawing = STR_INIT(QR_TEXT_MAX);
+	size_t room = window_columns();
+	enum qr_style style = qr_style_for_stdout();
+	struct err e = ERR_INIT;
+	int rc = qr_draw(link, style, &drawing, &e);
+
+	if (rc == 0 && style == QR_ASCII && qr_columns(str_view(&drawing)) > room) {
+		str_reset(&drawing);
+		rc = qr_draw(link, QR_BLOCKS, &drawing, &e);
+	}
+	if (rc < 0)
+		say_err(&e);
+	else if (qr_columns(str_view(&drawing)) > room)
+		printf("(this window is too narrow for the code: make it at least %zu columns wide "
+		       "and run this again)\n",
+			qr_columns(str_view(&drawing)));
+	else
+		fputs(str_cstr(&drawing), stdout);
+	str_release(&drawing);
+}
+
 static void show_qr(struct session *s, const struct login_report *r)
 {
-	struct str drawing = STR_INIT(QR_TEXT_MAX), link = STR_INIT(8192);
-	struct err e = ERR_INIT;
+	struct str link = STR_INIT(8192);
 
 	str_add(&link, r->text);
 	say(s, "Scan this code with WeChat (me > settings > plugins, or the camera):");
-	if (qr_draw(str_cstr(&link), qr_style_for_stdout(), &drawing, &e) < 0)
-		say_err(&e);
-	else
-		fputs(str_cstr(&drawing), stdout);
+	draw(str_cstr(&link));
 	printf("or open this link on the phone:\n");
 	print_safe(stdout, r->text);
 	putchar('\n');
@@ -76,8 +105,18 @@ static void show_qr(struct session *s, const struct login_report *r)
 	s->dead_at = loop_now(s->loop) + r->left_ms;
 	s->waiting = true;
 	timer_arm(s->tick, 0);
-	str_release(&drawing);
 	str_release(&link);
+}
+
+/* Standard input has ended, or is of a kind that cannot be waited for. */
+static void nobody_types(struct session *s)
+{
+	struct err e = ERR_INIT;
+
+	watch_free(&s->keys);
+	putchar('\n');
+	err_set(&e, E_IO, "nobody can type the number: run kairo login in a terminal");
+	end(s, say_err(&e));
 }
 
 static void on_key(void *arg, int fd, int what)
@@ -89,7 +128,7 @@ static void on_key(void *arg, int fd, int what)
 
 	(void)what;
 	if (n <= 0) {
-		watch_free(&s->keys);
+		nobody_types(s);
 		return;
 	}
 	struct view line = view_trim((struct view){ buf, (size_t)n });
@@ -110,7 +149,7 @@ static void ask_number(struct session *s, const char *text)
 	fputs("number: ", stdout);
 	fflush(stdout);
 	if (!s->keys && watch_new(&s->keys, s->loop, STDIN_FILENO, WATCH_READ, on_key, s, &e) < 0)
-		say_err(&e);
+		nobody_types(s);
 }
 
 static int store(struct session *s, const struct account_login *l)

@@ -72,3 +72,21 @@ int qr_draw(const char *text, enum qr_style style, struct str *out, struct err *
 	QRcode_free(q);
 	return str_ok(out) ? 0 : err_set(e, E_NOMEM, "out of memory for the QR code");
 }
+
+size_t qr_columns(struct view drawing)
+{
+	size_t n = 0;
+	bool colour = false;
+
+	for (size_t i = 0; i < drawing.n && drawing.p[i] != '\n'; i++) {
+		unsigned char c = (unsigned char)drawing.p[i];
+
+		if (c == 0x1b)
+			colour = true;
+		else if (colour)
+			colour = c != 'm';
+		else if ((c & 0xc0) != 0x80)
+			n++;
+	}
+	return n;
+}

@@ -15,5 +15,7 @@ enum qr_style qr_style_for_stdout(void);
 /* Appends the drawing with a quiet zone of four modules (ISO/IEC 18004). E_FORMAT: text too long.
  */
 int qr_draw(const char *text, enum qr_style style, struct str *out, struct err *e);
+/* Columns of a terminal that a drawing fills. */
+size_t qr_columns(struct view drawing);
 
 #endif

@@ -33,10 +33,12 @@ static void a_short_text_is_version_one(void **state)
 	/* the quiet zone is light, the finder pattern's corner dark */
 	assert_memory_equal(s.p, "##########", 10);
 	assert_memory_equal(s.p + 4 * 59 + 8, "  ", 2);
+	assert_int_equal(qr_columns(str_view(&s)), 58);
 	str_reset(&s);
 	assert_int_equal(qr_draw("https://x.example", QR_BLOCKS, &s, &e), 0);
 	assert_int_equal(count_lines(&s), 15);
 	assert_memory_equal(s.p, "\x1b[40;97m█", 11);
+	assert_int_equal(qr_columns(str_view(&s)), 29);
 	str_release(&s);
 }
 
