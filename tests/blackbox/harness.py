@@ -301,6 +301,7 @@ class Kairo:
 class Case(unittest.TestCase):
     """A private folder, a simulator (self.sim) and a logged-in kairo (self.kairo), not yet started."""
 
+    login = True
     sim_options = ()
     hold_ms = 200
     violations_expected = False
@@ -312,7 +313,7 @@ class Case(unittest.TestCase):
         self.addCleanup(self.sim.close)
         self.kairo = Kairo(self.folder, self.sim)
         self.addCleanup(self._finish)
-        self.kairo.set_up()
+        self.kairo.set_up(login=self.login)
 
     def _finish(self):
         breaches = self.sim.violations() if self.sim.process.poll() is None else []

@@ -424,7 +424,7 @@ void run_close_all(struct run_list *list)
 	while (list->first) {
 		struct tool_run *r = list->first;
 
-		list->first = r->next;
+		r->cancelled = true;
 		audit(r, "cancelled", "the daemon ends");
 		run_free(r);
 	}

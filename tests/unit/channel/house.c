@@ -1,5 +1,6 @@
 #include "house.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
