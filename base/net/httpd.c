@@ -34,8 +34,8 @@ static void httpd_on_connection(void *arg, int fd, int what)
 		if (conn < 0) {
 			if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
 				errno == ENOMEM) {
-				log_warn(
-					h->log, "httpd", "no descriptor for a connection; waiting");
+				log_warn(h->log, "httpd",
+					"no descriptor for a connection; waiting");
 				(void)watch_set(h->watch, 0);
 				timer_arm(h->pause, PAUSE_MS);
 			}

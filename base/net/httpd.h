@@ -23,13 +23,13 @@
 #include "base/str.h"
 
 struct httpd;
-struct httpd_req;   /* a request with its pending answer */
+struct httpd_req; /* a request with its pending answer */
 
 struct httpd_opts {
-	const char *unix_path;       /* this (a stale socket there is replaced), or: */
-	int tcp_port;                /* on 127.0.0.1; 0 with unix_path NULL: the kernel chooses */
-	size_t body_max;             /* 0: 64 KiB */
-	const char *token;           /* required as "Authorization: Bearer" when not NULL */
+	const char *unix_path; /* this (a stale socket there is replaced), or: */
+	int tcp_port;          /* on 127.0.0.1; 0 with unix_path NULL: the kernel chooses */
+	size_t body_max;       /* 0: 64 KiB */
+	const char *token;     /* required as "Authorization: Bearer" when not NULL */
 };
 
 /* A whole request. The handler answers here or later: by httpd_reply, or by a stream. */
@@ -40,12 +40,12 @@ int httpd_open(struct httpd **out, struct loop *l, const struct httpd_opts *o, h
 	void *arg, struct log *log, struct err *e);
 /* Drops every connection and removes the socket file; all requests are gone, no callback follows. */
 void httpd_close(struct httpd **h);
-int httpd_port(const struct httpd *h);                      /* 0 on a Unix socket */
+int httpd_port(const struct httpd *h); /* 0 on a Unix socket */
 
-const char *httpd_method(const struct httpd_req *r);        /* GET, POST, PUT, PATCH or DELETE */
-struct view httpd_path(const struct httpd_req *r);          /* decoded, without the query */
+const char *httpd_method(const struct httpd_req *r); /* GET, POST, PUT, PATCH or DELETE */
+struct view httpd_path(const struct httpd_req *r);   /* decoded, without the query */
 struct view httpd_body(const struct httpd_req *r);
-struct view httpd_header(const struct httpd_req *r, const char *name);   /* p NULL when absent */
+struct view httpd_header(const struct httpd_req *r, const char *name); /* p NULL when absent */
 /* A parameter of the query, decoded and appended. 1 there, 0 not; -1: there twice, malformed, or over
  * out's ceiling. */
 int httpd_query(const struct httpd_req *r, const char *name, struct str *out);
@@ -56,7 +56,7 @@ void httpd_reply(struct httpd_req **r, int status, const char *type, struct view
  * leaves first, whether a piece has failed before or not; r is then gone. Pieces are buffered up to
  * 1 MiB, past that the peer is dropped. */
 void httpd_stream_begin(struct httpd_req *r, const char *type, void (*on_gone)(void *), void *arg);
-int httpd_stream_piece(struct httpd_req *r, struct view piece);   /* -1: the peer is gone */
-void httpd_stream_end(struct httpd_req **r);                      /* on_gone will not follow */
+int httpd_stream_piece(struct httpd_req *r, struct view piece); /* -1: the peer is gone */
+void httpd_stream_end(struct httpd_req **r);                    /* on_gone will not follow */
 
 #endif

@@ -253,8 +253,8 @@ static void take_body(struct httpd_req *r, struct view in)
 		rc = httpd_chunks_feed(&r->chunks, &in, &r->body);
 	} else {
 		rc = str_add(&r->body, view_cut(in, r->head.length - r->body.n)) < 0
-			     ? -2
-			     : r->body.n == r->head.length;
+		             ? -2
+		             : r->body.n == r->head.length;
 	}
 	if (rc == -1)
 		refuse(r, 400, "the chunked body is malformed");

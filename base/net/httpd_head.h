@@ -17,14 +17,14 @@ struct httpd_field {
 
 /* A request's head; views into the text it was read from. */
 struct httpd_head {
-	const char *method;          /* "GET", "POST", "PUT", "PATCH" or "DELETE" */
-	struct view path, query;     /* as sent; the query without its question mark */
+	const char *method;      /* "GET", "POST", "PUT", "PATCH" or "DELETE" */
+	struct view path, query; /* as sent; the query without its question mark */
 	struct httpd_field fields[HTTPD_FIELDS_MAX];
 	size_t nfields;
-	struct view host;            /* there is exactly one */
-	struct view origin, auth;    /* at most one each; p is NULL when absent */
-	bool chunked, expects;       /* expects: "100-continue" */
-	size_t length;               /* Content-Length, else 0; SIZE_MAX: more than can be counted */
+	struct view host;         /* there is exactly one */
+	struct view origin, auth; /* at most one each; p is NULL when absent */
+	bool chunked, expects;    /* expects: "100-continue" */
+	size_t length;            /* Content-Length, else 0; SIZE_MAX: more than can be counted */
 };
 
 /* Where the head ends in `in`: its length, 0 (more is needed) or -1: a byte that has no place in a
@@ -42,7 +42,7 @@ int httpd_decode(struct view in, bool text, struct str *out);
 
 /* A chunked body, fed in pieces of any size. Neither extensions nor trailers are taken. */
 struct httpd_chunks {
-	int state;    /* 0 to begin with */
+	int state; /* 0 to begin with */
 	int digits;
 	size_t left;
 };

@@ -11,6 +11,25 @@
 const struct http_rules local_rules = { .reach = HTTP_PUBLIC, .loopback = true };
 const struct http_rules any_rules = { .reach = HTTP_ANY, .plain_http = true };
 
+static int64_t turned_mono(void *arg)
+{
+	const struct turned *t = arg;
+
+	return clock_mono(clock_system()) + t->by;
+}
+
+static int64_t turned_wall(void *arg)
+{
+	const struct turned *t = arg;
+
+	return clock_wall(clock_system()) + t->by;
+}
+
+void turned_init(struct turned *t)
+{
+	*t = (struct turned){ .clock = { turned_mono, turned_wall, t } };
+}
+
 void settle(struct loop *l)
 {
 	for (int i = 0; i < 30; i++)
@@ -20,7 +39,8 @@ void settle(struct loop *l)
 void env_open_on(struct env *v, const struct http_rules *rules, const struct server_opts *o)
 {
 	*v = (struct env){ 0 };
-	assert_int_equal(loop_open(&v->l, NULL, NULL), 0);
+	turned_init(&v->clock);
+	assert_int_equal(loop_open(&v->l, &v->clock.clock, NULL), 0);
 	assert_int_equal(http_open(&v->h, v->l, rules, NULL, NULL), 0);
 	server_open(&v->s, v->l, o);
 }
@@ -30,6 +50,11 @@ void env_open(struct env *v, const struct http_rules *rules, const struct answer
 	struct server_opts o = { .answers = answers, .nanswers = n };
 
 	env_open_on(v, rules, &o);
+}
+
+void env_turn(struct env *v, int64_t ms)
+{
+	v->clock.by += ms;
 }
 
 void env_close(struct env *v)

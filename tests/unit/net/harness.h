@@ -6,7 +6,15 @@
 #include "base/net/http.h"
 #include "server.h"
 
+/* The system's clock, turned forward by the test. */
+struct turned {
+	struct clock clock;
+	int64_t by;
+};
+void turned_init(struct turned *t);
+
 struct env {
+	struct turned clock;
 	struct loop *l;
 	struct http *h;
 	struct server *s;
@@ -35,7 +43,7 @@ struct got {
 #define WAIT(l, cond) \
 	do { \
 		while (!(cond)) \
-			assert_int_equal(loop_step((l), 1000, NULL), 0); \
+			assert_int_equal(loop_step((l), 2, NULL), 0); \
 	} while (0)
 /* Let everything that can happen without time passing happen. */
 void settle(struct loop *l);
@@ -44,6 +52,8 @@ void env_open(struct env *v, const struct http_rules *rules, const struct answer
 	size_t n);
 void env_open_on(struct env *v, const struct http_rules *rules, const struct server_opts *o);
 void env_close(struct env *v);
+
+void env_turn(struct env *v, int64_t ms);
 
 int got_body(void *arg, struct view piece);
 void got_done(void *arg, const struct http_result *r);

@@ -141,7 +141,7 @@ static void knows_that_a_body_was_not_taken(void **state)
 		(struct http_req){ .method = "POST", .body = { body, n }, .timeout_ms = 3600000 },
 		&g);
 	settle(v.l);
-	loop_turn_clock(v.l, 3600000);
+	env_turn(&v, 3600000);
 	WAIT(v.l, g.done);
 	assert_int_equal(g.fail, HTTP_FAIL_TIMEOUT);
 	assert_false(g.sent);
@@ -291,10 +291,10 @@ static void cancels_and_times_out_while_connecting(void **state)
 	cancel_and_check(&v, c, &g);
 	(void)env_start(&v, (struct http_req){ .url = f.url, .connect_ms = 3600000 }, &g);
 	settle(v.l);
-	loop_turn_clock(v.l, 3000000);
+	env_turn(&v, 3000000);
 	settle(v.l);
 	assert_false(g.done);
-	loop_turn_clock(v.l, 600000);
+	env_turn(&v, 600000);
 	WAIT(v.l, g.done);
 	assert_int_equal(g.fail, HTTP_FAIL_TIMEOUT);
 	assert_int_equal(g.err.code, E_TIMEOUT);
@@ -418,10 +418,10 @@ static void ends_a_call_at_its_deadline(void **state)
 	env_open(&v, &local_rules, &hold, 1);
 	(void)env_start(&v, (struct http_req){ .timeout_ms = 3600000 }, &g);
 	WAIT(v.l, server_requests(v.s) == 1);
-	loop_turn_clock(v.l, 3000000);
+	env_turn(&v, 3000000);
 	settle(v.l);
 	assert_false(g.done);
-	loop_turn_clock(v.l, 600000);
+	env_turn(&v, 600000);
 	WAIT(v.l, g.done);
 	assert_int_equal(g.fail, HTTP_FAIL_TIMEOUT);
 	assert_int_equal(g.status, 0);
@@ -440,10 +440,10 @@ static void ends_a_call_that_has_gone_silent(void **state)
 	env_open(&v, &local_rules, &half, 1);
 	(void)env_start(&v, (struct http_req){ .idle_ms = 3600000, .on_body = got_body }, &g);
 	WAIT(v.l, g.npieces == 1);
-	loop_turn_clock(v.l, 3000000);
+	env_turn(&v, 3000000);
 	settle(v.l);
 	assert_false(g.done);
-	loop_turn_clock(v.l, 600000);
+	env_turn(&v, 600000);
 	WAIT(v.l, g.done);
 	assert_int_equal(g.fail, HTTP_FAIL_TIMEOUT);
 	assert_int_equal(g.status, 200);
@@ -471,14 +471,14 @@ static void lets_a_slow_drip_live_until_the_deadline(void **state)
 	(void)env_start(&v, (struct http_req){ .idle_ms = 3600000 }, &g);
 	for (; !g.done; hours++) {
 		settle(v.l);
-		loop_turn_clock(v.l, 3000000);
+		env_turn(&v, 3000000);
 	}
 	assert_int_equal(g.fail, HTTP_OK_);
 	assert_int_equal(hours, 10);
 	(void)env_start(&v, (struct http_req){ .idle_ms = 3600000, .timeout_ms = 13000000 }, &g);
 	for (hours = 0; !g.done; hours++) {
 		settle(v.l);
-		loop_turn_clock(v.l, 3000000);
+		env_turn(&v, 3000000);
 	}
 	assert_int_equal(g.fail, HTTP_FAIL_TIMEOUT);
 	assert_int_equal(hours, 6);
@@ -635,7 +635,7 @@ static void never_waits_for_a_stuck_resolver(void **state)
 
 	(void)env_start(&v, stuck, &g);
 	WAIT(v.l, resolver_stuck() == 2);
-	loop_turn_clock(v.l, 3600000);
+	env_turn(&v, 3600000);
 	WAIT(v.l, g.done);
 	assert_int_equal(g.fail, HTTP_FAIL_TIMEOUT);
 	assert_false(g.sent);

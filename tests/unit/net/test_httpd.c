@@ -17,9 +17,9 @@
 
 #include <cmocka.h>
 
-#include "base/net/http.h"
 #include "base/net/httpd.h"
 #include "base/net/httpd_head.h"
+#include "harness.h"
 
 /* --- the stage -------------------------------------------------------------------------------- */
 
@@ -32,6 +32,7 @@ enum act {
 };
 
 struct stage {
+	struct turned clock;
 	struct loop *l;
 	struct httpd *d;
 	enum act act;
@@ -71,10 +72,11 @@ static void on_request(void *arg, struct httpd_req *r)
 
 static void stage_open(struct stage *s, const struct httpd_opts *o)
 {
-	*s = (struct stage){
-		.path = STR_INIT(1 << 16), .body = STR_INIT(1 << 22), .reply = VIEW("{}")
-	};
-	assert_int_equal(loop_open(&s->l, NULL, NULL), 0);
+	*s = (struct stage){ .path = STR_INIT(1 << 16),
+		.body = STR_INIT(1 << 22),
+		.reply = VIEW("{}") };
+	turned_init(&s->clock);
+	assert_int_equal(loop_open(&s->l, &s->clock.clock, NULL), 0);
 	assert_int_equal(httpd_open(&s->d, s->l, o, on_request, s, NULL, NULL), 0);
 }
 
@@ -90,18 +92,6 @@ static void stage_close(struct stage *s)
 	str_release(&s->path);
 	str_release(&s->body);
 }
-
-static void settle(struct stage *s)
-{
-	for (int i = 0; i < 30; i++)
-		assert_int_equal(loop_step(s->l, 1, NULL), 0);
-}
-
-#define WAIT(s, cond)                                                                              \
-	do {                                                                                       \
-		while (!(cond))                                                                    \
-			assert_int_equal(loop_step((s)->l, 1, NULL), 0);                           \
-	} while (0)
 
 static int dial(const struct stage *s)
 {
@@ -155,7 +145,7 @@ static bool hear(int fd, struct str *out)
 
 static void hear_all(struct stage *s, int fd, struct str *out)
 {
-	WAIT(s, hear(fd, out));
+	WAIT(s->l, hear(fd, out));
 	close(fd);
 }
 
@@ -294,7 +284,7 @@ static void reads_the_query(void **state)
 		&req);
 	fd = dial(&s);
 	say(&s, fd, str_view(&req), 0);
-	WAIT(&s, s.held);
+	WAIT(s.l, s.held);
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
 		struct str out = STR_INIT(6);
 
@@ -327,18 +317,18 @@ static void check_refusals(const struct refusal *r, size_t n, const struct httpd
 			stage_open(&s, o);
 			status = ask(&s, r[i].text, step);
 			if (status != r[i].status)
-				fail_msg(
-					"sample %zu, step %zu: %d: %s", i, step, status, r[i].text);
+				fail_msg("sample %zu, step %zu: %d: %s", i, step, status,
+					r[i].text);
 			assert_int_equal(s.requests, 0);
 			stage_close(&s);
 		}
 	}
 }
-#define REFUSES(samples)                                                                           \
+#define REFUSES(samples) \
 	check_refusals((samples), sizeof(samples) / sizeof *(samples), &(struct httpd_opts){ 0 })
 
-#define GOOD	"Host: 127.0.0.1:%P\r\n"
-#define POST	"POST / HTTP/1.1\r\n" GOOD
+#define GOOD    "Host: 127.0.0.1:%P\r\n"
+#define POST    "POST / HTTP/1.1\r\n" GOOD
 #define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
 
 static void refuses_ambiguous_framing(void **state)
@@ -460,8 +450,8 @@ static void refuses_malformed_heads(void **state)
 	(void)state;
 	REFUSES(samples);
 	stage_tcp(&s);
-	assert_int_equal(
-		ask_view(&s, VIEW("GET / HTTP/1.1\r\nX: a\0b\r\nHost: localhost\r\n\r\n"), 0, NULL),
+	assert_int_equal(ask_view(&s, VIEW("GET / HTTP/1.1\r\nX: a\0b\r\nHost: localhost\r\n\r\n"),
+				 0, NULL),
 		400);
 	assert_int_equal(s.requests, 0);
 	stage_close(&s);
@@ -521,8 +511,9 @@ static void asks_for_the_token(void **state)
 	(void)state;
 	check_refusals(refusals, sizeof refusals / sizeof *refusals, &o);
 	stage_open(&s, &o);
-	assert_int_equal(
-		ask(&s, "GET / HTTP/1.1\r\n" GOOD "authorization: bearer sesame\r\n\r\n", 0), 200);
+	assert_int_equal(ask(&s, "GET / HTTP/1.1\r\n" GOOD "authorization: bearer sesame\r\n\r\n",
+				 0),
+		200);
 	assert_int_equal(s.requests, 1);
 	stage_close(&s);
 }
@@ -607,8 +598,8 @@ static void holds_the_body_to_its_limit(void **state)
 		if (i % 2)
 			str_addf(&req, "Content-Length: %zu\r\n\r\n", n);
 		else
-			str_addf(
-				&req, "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n%zx\r\n", n - 1);
+			str_addf(&req, "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n%zx\r\n",
+				n - 1);
 		for (size_t k = i % 2 ? 0 : 1; k < n; k++)
 			str_addc(&req, 'x');
 		if (i % 2 == 0)
@@ -631,18 +622,18 @@ static void holds_64_connections(void **state)
 	stage_tcp(&s);
 	for (int i = 0; i < 64; i++)
 		fds[i] = dial(&s);
-	settle(&s);
+	settle(s.l);
 	for (int i = 0; i < 64; i++)
 		assert_false(hear(fds[i], &out));
 	extra = dial(&s);
 	hear_all(&s, extra, &out);
 	assert_int_equal(status_of(&out), 503);
 	close(fds[0]);
-	settle(&s);
+	settle(s.l);
 	assert_int_equal(ask(&s, "GET / HTTP/1.1\r\n" GOOD "\r\n", 0), 200);
 	for (int i = 1; i < 64; i++)
 		close(fds[i]);
-	settle(&s);
+	settle(s.l);
 	assert_int_equal(ask(&s, "GET / HTTP/1.1\r\n" GOOD "\r\n", 0), 200);
 	stage_close(&s);
 	str_release(&out);
@@ -665,14 +656,14 @@ static void ends_a_slow_request(void **state)
 		fill_port(&s, parts[i], &req);
 		fd = dial(&s);
 		say(&s, fd, str_view(&req), 1);
-		settle(&s);
-		loop_turn_clock(s.l, 5000);
-		settle(&s);
+		settle(s.l);
+		s.clock.by += 5000;
+		settle(s.l);
 		if (i > 0)
 			say(&s, fd, VIEW("x"), 0);
-		settle(&s);
+		settle(s.l);
 		assert_false(hear(fd, &out));
-		loop_turn_clock(s.l, 5000);
+		s.clock.by += 5000;
 		hear_all(&s, fd, &out);
 		assert_int_equal(status_of(&out), i > 0 ? 408 : 0);
 		assert_int_equal(s.requests, 0);
@@ -697,10 +688,10 @@ static void drops_a_reader_that_takes_nothing(void **state)
 	fill_port(&s, "GET / HTTP/1.1\r\n" GOOD "\r\n", &req);
 	fd = dial(&s);
 	say(&s, fd, str_view(&req), 0);
-	WAIT(&s, s.requests == 1);
-	settle(&s);
-	loop_turn_clock(s.l, 10000);
-	settle(&s);
+	WAIT(s.l, s.requests == 1);
+	settle(s.l);
+	s.clock.by += 10000;
+	settle(s.l);
 	hear_all(&s, fd, &out);
 	assert_true(out.n < n);
 	/* and one that reads gets all of it */
@@ -723,7 +714,7 @@ static void sends_continue_when_asked(void **state)
 	fill_port(&s, POST "Content-Length: 3\r\nExpect: 100-continue\r\n\r\n", &req);
 	fd = dial(&s);
 	say(&s, fd, str_view(&req), 0);
-	WAIT(&s, out.n > 0 || hear(fd, &out));
+	WAIT(s.l, out.n > 0 || hear(fd, &out));
 	assert_string_equal(str_cstr(&out), "HTTP/1.1 100 Continue\r\n\r\n");
 	str_reset(&out);
 	say(&s, fd, VIEW("abc"), 0);
@@ -747,7 +738,7 @@ static int hold_one(struct stage *s, enum act act)
 	s->held = NULL;
 	fill_port(s, "GET / HTTP/1.1\r\n" GOOD "\r\n", &req);
 	say(s, fd, str_view(&req), 0);
-	WAIT(s, s->held);
+	WAIT(s->l, s->held);
 	str_release(&req);
 	return fd;
 }
@@ -761,8 +752,8 @@ static void answers_when_the_handler_is_ready(void **state)
 	(void)state;
 	stage_tcp(&s);
 	fd = hold_one(&s, ACT_HOLD);
-	loop_turn_clock(s.l, 3600000);
-	settle(&s);
+	s.clock.by += 3600000;
+	settle(s.l);
 	assert_false(hear(fd, &out));
 	httpd_reply(&s.held, 404, "text/plain", VIEW("no"));
 	assert_null(s.held);
@@ -774,15 +765,15 @@ static void answers_when_the_handler_is_ready(void **state)
 	str_reset(&out);
 	fd = hold_one(&s, ACT_HOLD);
 	assert_int_equal(shutdown(fd, SHUT_WR), 0);
-	settle(&s);
+	settle(s.l);
 	httpd_reply(&s.held, 204, NULL, VIEW_NONE);
 	hear_all(&s, fd, &out);
 	assert_int_equal(status_of(&out), 204);
 	assert_null(strstr(str_cstr(&out), "Content-Length"));
 	close(hold_one(&s, ACT_HOLD));
-	settle(&s);
+	settle(s.l);
 	httpd_reply(&s.held, 200, NULL, VIEW("{}"));
-	settle(&s);
+	settle(s.l);
 	stage_close(&s);
 	str_release(&out);
 }
@@ -815,22 +806,22 @@ static void streams_an_answer(void **state)
 	stage_tcp(&s);
 	fd = hold_one(&s, ACT_STREAM);
 	assert_int_equal(httpd_stream_piece(s.held, VIEW("data: 1\n\n")), 0);
-	settle(&s);
+	settle(s.l);
 	assert_false(hear(fd, &out));
 	assert_string_equal(str_cstr(&out),
 		"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
 		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 		"Transfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n");
 	str_reset(&out);
-	loop_turn_clock(s.l, 3600000);
-	settle(&s);
+	s.clock.by += 3600000;
+	settle(s.l);
 	assert_int_equal(httpd_stream_piece(s.held, VIEW_NONE), 0);
 	assert_int_equal(httpd_stream_piece(s.held, VIEW("0123456789abcdef")), 0);
 	httpd_stream_end(&s.held);
 	assert_null(s.held);
 	hear_all(&s, fd, &out);
 	assert_string_equal(str_cstr(&out), "10\r\n0123456789abcdef\r\n0\r\n\r\n");
-	settle(&s);
+	settle(s.l);
 	assert_int_equal(s.gone, 0);
 	stage_close(&s);
 	str_release(&out);
@@ -843,13 +834,13 @@ static void tells_once_that_a_reader_has_left(void **state)
 	(void)state;
 	stage_tcp(&s);
 	close(hold_one(&s, ACT_STREAM));
-	WAIT(&s, s.gone == 1);
-	settle(&s);
+	WAIT(s.l, s.gone == 1);
+	settle(s.l);
 	assert_int_equal(s.gone, 1);
 	/* ended by the handler before the loop has told */
 	close(hold_one(&s, ACT_STREAM));
 	httpd_stream_end(&s.held);
-	settle(&s);
+	settle(s.l);
 	assert_int_equal(s.gone, 1);
 	/* closed before the loop has told */
 	close(hold_one(&s, ACT_STREAM));
@@ -873,14 +864,14 @@ static void drops_a_slow_reader_at_a_mebibyte(void **state)
 	assert_int_equal(pieces, 15); /* 16 of them and their framing are more */
 	assert_int_equal(httpd_stream_piece(s.held, VIEW("x")), -1);
 	assert_int_equal(s.gone, 0); /* not under our feet */
-	WAIT(&s, s.gone == 1);
+	WAIT(s.l, s.gone == 1);
 	close(fd);
 	/* the same, ended by the handler: nothing more is told */
 	fd = hold_one(&s, ACT_STREAM);
 	while (httpd_stream_piece(s.held, (struct view){ block, sizeof block }) == 0)
 		;
 	httpd_stream_end(&s.held);
-	settle(&s);
+	settle(s.l);
 	assert_int_equal(s.gone, 1);
 	close(fd);
 	/* a reader that keeps up may have any amount */
@@ -888,13 +879,13 @@ static void drops_a_slow_reader_at_a_mebibyte(void **state)
 	for (int i = 0; i < 100; i++) {
 		struct str out = STR_INIT(1 << 20);
 
-		assert_int_equal(
-			httpd_stream_piece(s.held, (struct view){ block, sizeof block }), 0);
-		WAIT(&s, hear(fd, &out) || out.n >= sizeof block);
+		assert_int_equal(httpd_stream_piece(s.held, (struct view){ block, sizeof block }),
+			0);
+		WAIT(s.l, hear(fd, &out) || out.n >= sizeof block);
 		str_release(&out);
 	}
 	httpd_stream_end(&s.held);
-	settle(&s);
+	settle(s.l);
 	close(fd);
 	stage_close(&s);
 }
@@ -1082,7 +1073,7 @@ static void serves_the_client_of_this_room(void **state)
 	rules.unix_path = path;
 	assert_int_equal(http_open(&h, s.l, &rules, NULL, NULL), 0);
 	assert_int_equal(http_start(&c, h, &req, NULL), 0);
-	WAIT(&s, end.done);
+	WAIT(s.l, end.done);
 	assert_int_equal(end.fail, HTTP_OK_);
 	assert_string_equal(str_cstr(&end.body), "{}");
 	assert_string_equal(str_cstr(&s.body), "{\"text\":\"hi\"}");
@@ -1093,18 +1084,18 @@ static void serves_the_client_of_this_room(void **state)
 		end.done = false;
 		str_reset(&end.body);
 		assert_int_equal(http_start(&c, h, &req, NULL), 0);
-		WAIT(&s, s.held);
+		WAIT(s.l, s.held);
 		assert_int_equal(httpd_stream_piece(s.held, VIEW("one")), 0);
-		WAIT(&s, end.body.n == 3);
+		WAIT(s.l, end.body.n == 3);
 		assert_int_equal(httpd_stream_piece(s.held, VIEW("two")), 0);
-		WAIT(&s, end.body.n == 6);
+		WAIT(s.l, end.body.n == 6);
 		if (i == 0)
 			httpd_stream_end(&s.held);
 		else if (i == 1)
 			http_cancel(&c);
 		else
 			httpd_close(&s.d);
-		WAIT(&s, i == 1 ? s.gone == 1 : end.done);
+		WAIT(s.l, i == 1 ? s.gone == 1 : end.done);
 		if (i != 1)
 			assert_int_equal(end.fail, i == 0 ? HTTP_OK_ : HTTP_FAIL_BROKEN);
 	}
