@@ -152,6 +152,7 @@ static curl_socket_t call_opens_socket(void *arg, curlsocktype purpose, struct c
 }
 
 /* The connection stands, fresh or kept, and the request is about to go out. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is curl's */
 static int call_is_connected(void *arg, char *peer_ip, char *local_ip, int peer_port,
 	int local_port)
 {
@@ -220,6 +221,7 @@ static int keep_header(struct http_call *c, struct view line)
 	return str_ok(&c->head) ? 0 : -1;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is curl's */
 static size_t call_gets_header(char *p, size_t size, size_t n, void *arg)
 {
 	struct http_call *c = arg;
@@ -276,6 +278,7 @@ static int take_body(struct http_call *c, struct view piece)
 	return -1;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is curl's */
 static size_t call_gets_body(char *p, size_t size, size_t n, void *arg)
 {
 	struct http_call *c = arg;

@@ -85,10 +85,23 @@ static struct addrinfo *add(struct addrinfo *next, int family, const char *ip, c
 	return &en->ai;
 }
 
+/* "a-b-c-d.ip4.test" to "a.b.c.d". */
+static int read_ip4(const char *name, char *ip, size_t size)
+{
+	const char *end = strstr(name, ".ip4.test");
+
+	if (!end || (size_t)(end - name) >= size)
+		return 0;
+	(void)snprintf(ip, size, "%.*s", (int)(end - name), name);
+	for (char *p = ip; *p; p++)
+		if (*p == '-')
+			*p = '.';
+	return 1;
+}
+
 int getaddrinfo(const char *restrict name, const char *restrict service,
 	const struct addrinfo *restrict hints, struct addrinfo **restrict out)
 {
-	unsigned a, b, c, d;
 	char ip[32];
 
 	(void)hints;
@@ -101,8 +114,7 @@ int getaddrinfo(const char *restrict name, const char *restrict service,
 		hang();
 		return EAI_AGAIN;
 	}
-	if (sscanf(name, "%3u-%3u-%3u-%3u.ip4.test", &a, &b, &c, &d) == 4) {
-		(void)snprintf(ip, sizeof ip, "%u.%u.%u.%u", a, b, c, d);
+	if (read_ip4(name, ip, sizeof ip)) {
 		*out = add(NULL, AF_INET, ip, service);
 	} else if (strcmp(name, "mapped.ip6.test") == 0) {
 		*out = add(NULL, AF_INET6, "::ffff:127.0.0.1", service);

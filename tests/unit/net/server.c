@@ -34,7 +34,7 @@ struct server {
 	struct answer *answers;
 	int fd, port, accepted, requests;
 	struct watch *watch;
-	TAILQ_HEAD(, conn) conns;
+	TAILQ_HEAD(conns, conn) conns;
 	struct str heard;
 };
 
@@ -288,12 +288,15 @@ void server_open(struct server **out, struct loop *l, const struct server_opts *
 void server_close(struct server **sp)
 {
 	struct server *s = *sp;
+	struct conn *c, *next;
 
 	*sp = NULL;
 	if (!s)
 		return;
-	while (!TAILQ_EMPTY(&s->conns))
-		conn_free(TAILQ_FIRST(&s->conns));
+	for (c = TAILQ_FIRST(&s->conns); c; c = next) {
+		next = TAILQ_NEXT(c, link);
+		conn_free(c);
+	}
 	watch_free(&s->watch);
 	close(s->fd);
 	free(s->answers);
