@@ -302,7 +302,6 @@ static void on_link(void *arg, const struct chan_status *s)
 	control_events(a->control, &ev);
 	if (ev.link)
 		ev.link(ev.arg, s);
-	log_info(a->log, "link", "%s%s%s", link_name(s->link), s->why[0] ? ": " : "", s->why);
 	if (s->link != CHAN_LINK_REPLACED)
 		return;
 	log_error(a->log, "app",
