@@ -10,11 +10,11 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define CHAN_TEXT_MAX    ((size_t)1 << 20)   /* bytes of one message's text */
-#define CHAN_ITEMS_MAX   32                  /* items of one message that are kept */
-#define CHAN_BATCH_MAX   1000                /* messages of one answer; more is a failed poll */
-#define CHAN_ID_MAX      256
-#define CHAN_TOKEN_MAX   4096
+#define CHAN_TEXT_MAX  ((size_t)1 << 20) /* bytes of one message's text */
+#define CHAN_ITEMS_MAX 32                /* items of one message that are kept */
+#define CHAN_BATCH_MAX 1000              /* messages of one answer; more is a failed poll */
+#define CHAN_ID_MAX    256
+#define CHAN_TOKEN_MAX 4096
 
 enum chan_item_kind { CHAN_IMAGE, CHAN_VOICE, CHAN_FILE, CHAN_VIDEO, CHAN_OTHER };
 
@@ -22,85 +22,87 @@ enum chan_item_kind { CHAN_IMAGE, CHAN_VOICE, CHAN_FILE, CHAN_VIDEO, CHAN_OTHER 
  * parameters never enter a prompt, a log or a reply. */
 struct chan_item {
 	enum chan_item_kind kind;
-	const char *name;          /* as the sender claims, controls removed; may be "" */
-	const char *full_url, *param, *key;   /* "" when absent. key: 32 hex or base64 as on the wire */
-	int64_t size;              /* as claimed; -1 unknown */
-	int64_t play_ms;           /* voice and video; -1 unknown */
-	bool transcript;           /* voice whose transcript is in the text (or in the quote) */
-	bool quoted;               /* belongs to the quoted message, not to this one */
+	const char *name; /* as the sender claims, controls removed; may be "" */
+	const char *full_url, *param,
+		*key;    /* "" when absent. key: 32 hex or base64 as on the wire */
+	int64_t size;    /* as claimed; -1 unknown */
+	int64_t play_ms; /* voice and video; -1 unknown */
+	bool transcript; /* voice whose transcript is in the text (or in the quote) */
+	bool quoted;     /* belongs to the quoted message, not to this one */
 };
 
 enum chan_msg_state {
 	CHAN_MSG_OK,
-	CHAN_MSG_UNREADABLE,       /* malformed, but the sender is known: worth an answer */
-	CHAN_MSG_UNSUPPORTED       /* a kind the service does not hand to bots (item type 8) */
+	CHAN_MSG_UNREADABLE, /* malformed, but the sender is known: worth an answer */
+	CHAN_MSG_UNSUPPORTED /* a kind the service does not hand to bots (item type 8) */
 };
 
 /* A received message, complete and checked. Good during the batch call only. */
 struct chan_msg {
-	const char *id;            /* exact decimal digits, or "h:" + 64 hex when derived */
+	const char *id; /* exact decimal digits, or "h:" + 64 hex when derived */
 	bool derived_id;
-	const char *from;          /* user id */
-	const char *token;         /* context token; "" when absent. A secret */
-	struct view text;          /* all text items joined by LF, NUL and bad UTF-8 repaired */
-	bool typed;                /* text holds what was typed (not only a transcript): commands allowed */
-	struct view quote;         /* text of the quoted message; empty when none or not known */
-	const char *quote_id;      /* digits or "" */
+	const char *from;  /* user id */
+	const char *token; /* context token; "" when absent. A secret */
+	struct view text;  /* all text items joined by LF, NUL and bad UTF-8 repaired */
+	bool typed;        /* text holds what was typed (not only a transcript): commands allowed */
+	struct view quote; /* text of the quoted message; empty when none or not known */
+	const char *quote_id; /* digits or "" */
 	const struct chan_item *items;
 	size_t nitems;
-	int64_t sent_at;           /* Unix ms as claimed; 0 unknown */
-	bool group;                /* from a group: log, never answer */
+	int64_t sent_at; /* Unix ms as claimed; 0 unknown */
+	bool group;      /* from a group: log, never answer */
 	enum chan_msg_state state;
 };
 
 enum chan_link {
 	CHAN_LINK_STARTING,
 	CHAN_LINK_UP,
-	CHAN_LINK_DEGRADED,        /* failing or silent; retried with backoff */
-	CHAN_LINK_EXPIRED,         /* the login is over: probed rarely, the operator must log in */
-	CHAN_LINK_REPLACED,        /* another login took the account's place: the daemon must end */
+	CHAN_LINK_DEGRADED, /* failing or silent; retried with backoff */
+	CHAN_LINK_EXPIRED,  /* the login is over: probed rarely, the operator must log in */
+	CHAN_LINK_REPLACED, /* another login took the account's place: the daemon must end */
 	CHAN_LINK_STOPPED
 };
 
 struct chan_status {
 	enum chan_link link;
-	int64_t last_good_ms;      /* wall time of the last good poll; 0: none yet */
-	int failures;              /* in a row */
-	char why[256];             /* of the last failure; safe and redacted; "" when up */
-	uint64_t skipped;          /* malformed messages since the start */
+	int64_t last_good_ms; /* wall time of the last good poll; 0: none yet */
+	int failures;         /* in a row */
+	char why[256];        /* of the last failure; safe and redacted; "" when up */
+	uint64_t skipped;     /* malformed messages since the start */
 };
 
 struct chan_events {
 	/* Make these durable. 0: all are, the channel may move its cursor past them. -1: nothing may be
 	 * lost: the channel keeps its cursor, reports DEGRADED and fetches again later. */
 	int (*batch)(void *arg, const struct chan_msg *msgs, size_t n, struct err *e);
-	void (*link)(void *arg, const struct chan_status *s);   /* on each change of link */
+	void (*link)(void *arg, const struct chan_status *s); /* on each change of link */
 	void *arg;
 };
 
 /* What became of a send. "Accepted" is the server's word, never "delivered". */
 enum chan_outcome {
 	CHAN_ACCEPTED,
-	CHAN_UNCONFIRMED,          /* success without a message id: may never arrive */
-	CHAN_NOT_SENT,             /* failed before the request can have been seen: try again */
-	CHAN_UNKNOWN,              /* broke off after it was sent: may have arrived */
-	CHAN_CLOSED,               /* -2 "prepare failed": window or quota over */
-	CHAN_THROTTLED,            /* -2 "rate limited", "freq limit"; -12 */
-	CHAN_REFUSED_BARE,         /* -2 with no or an unknown text */
-	CHAN_INVALID,              /* -2 "invalid arguments": our body is wrong, never again */
-	CHAN_EXPIRED               /* -14 */
+	CHAN_UNCONFIRMED,  /* success without a message id: may never arrive */
+	CHAN_NOT_SENT,     /* failed before the request can have been seen: try again */
+	CHAN_UNKNOWN,      /* broke off after it was sent: may have arrived */
+	CHAN_CLOSED,       /* -2 "prepare failed": window or quota over */
+	CHAN_THROTTLED,    /* -2 "rate limited", "freq limit"; -12 */
+	CHAN_REFUSED_BARE, /* -2 with no or an unknown text */
+	CHAN_INVALID,      /* -2 "invalid arguments": our body is wrong, never again */
+	CHAN_EXPIRED       /* -14 */
 };
 
 struct chan_send {
-	const char *to;            /* user id */
-	const char *token;         /* newest context token */
-	const char *client_id;     /* unique per part, kept over retries */
-	const char *run_id;        /* or NULL */
-	struct view text;          /* formatted, within the limit */
+	const char *to;        /* user id */
+	const char *token;     /* newest context token */
+	const char *client_id; /* unique per part, kept over retries */
+	const char *run_id;    /* or NULL */
+	struct view text;      /* formatted, within the limit */
 };
 
 /* message_id: digits or "". why: the server's text, safe and redacted, or the failure's. */
-typedef void chan_sent_cb(void *arg, enum chan_outcome what, const char *message_id, const char *why);
+typedef void chan_sent_cb(void *arg, enum chan_outcome what, const char *message_id,
+	const char *why);
 
 struct channel {
 	const struct channel_ops *ops;
@@ -114,7 +116,7 @@ struct channel_ops {
 	/* One send at a time; -1 when one is under way or nothing could be started (cb not called). */
 	int (*send)(struct channel *c, const struct chan_send *s, chan_sent_cb *cb, void *arg,
 		struct err *e);
-	void (*abort_send)(struct channel *c);     /* no callback; the outcome is unknown */
+	void (*abort_send)(struct channel *c); /* no callback; the outcome is unknown */
 	/* Typing on: shown at once and refreshed until off. Off: cancelled once. Failures are silent. */
 	void (*typing)(struct channel *c, const char *user, const char *token, bool on);
 	void (*hurry)(struct channel *c, bool on); /* polls of at most 3 s while a task runs */

@@ -10,14 +10,14 @@
 
 struct command {
 	const char *name, *zh;
-	bool owner; /* only the owner may */
 	int (*run)(struct control *c, struct command_call *call, struct err *e);
 	int engine; /* an enum engine_command, for run_engine */
+	bool owner; /* only the owner may */
 };
 
 /* One sentence of the reply, on a line of its own. */
-#define say(call, ...)                                                                             \
-	(line((call)->reply), words((call)->reply, (call)->lang, __VA_ARGS__),                     \
+#define say(call, ...) \
+	(line((call)->reply), words((call)->reply, (call)->lang, __VA_ARGS__), \
 		said((call)->reply, e))
 
 static void line(struct str *s)
@@ -106,8 +106,8 @@ static struct view cut_word(struct view *rest)
 }
 
 /* Does the argument begin with this word? rest (or NULL): what follows it. */
-static bool takes_word(
-	const struct command_call *call, const char *en, const char *zh, struct view *rest)
+static bool takes_word(const struct command_call *call, const char *en, const char *zh,
+	struct view *rest)
 {
 	struct view v = call->arg;
 	char word[32];
@@ -323,8 +323,8 @@ static int queue_list(struct control *c, struct command_call *call, struct err *
 	return rc < 0 ? -1 : 0;
 }
 
-static int queue_drop(
-	struct control *c, struct command_call *call, struct view number, struct err *e)
+static int queue_drop(struct control *c, struct command_call *call, struct view number,
+	struct err *e)
 {
 	struct str text = STR_INIT(1024);
 	unsigned long long n = 0;
@@ -381,8 +381,8 @@ static int run_retry(struct control *c, struct command_call *call, struct err *e
 	if (rc == 0) {
 		rc = say(call, W_RETRY_NONE);
 	} else if (rc == 1) {
-		rc = inbox_put(
-			&c->room, it.id, it.user, it.origin, it.lang, str_view(&it.text), NULL, e);
+		rc = inbox_put(&c->room, it.id, it.user, it.origin, it.lang, str_view(&it.text),
+			NULL, e);
 		if (rc == 0)
 			rc = say(call, W_NOT_TAKEN, NUM(1), NUM(c->room.queue_limit));
 		else if (rc == 1 && (rc = inbox_move(&c->room, it.seq, INBOX_RETRIED, 0, e)) == 0) {
@@ -461,21 +461,21 @@ static int run_engine(struct control *c, struct command_call *call, struct err *
 }
 
 static const struct command commands[] = {
-	{ "help", "帮助", false, run_help, 0 },
-	{ "status", "状态", false, run_status, 0 },
-	{ "stop", "停止", false, run_stop, 0 },
-	{ "pause", "暂停", true, run_pause, 0 },
-	{ "resume", "继续", true, run_resume, 0 },
-	{ "queue", "队列", false, run_queue, 0 },
-	{ "clear", "清空", false, run_clear, 0 },
-	{ "retry", "重试", false, run_retry, 0 },
-	{ "more", "更多", false, run_more, 0 },
-	{ "new", "新对话", false, run_engine, ENGINE_CMD_NEW },
-	{ "sessions", "会话", false, run_engine, ENGINE_CMD_LIST },
-	{ "open", "打开", false, run_engine, ENGINE_CMD_OPEN },
-	{ "model", "模型", true, run_engine, ENGINE_CMD_MODEL },
-	{ "compact", "压缩", false, run_engine, ENGINE_CMD_COMPACT },
-	{ "usage", "用量", false, run_engine, ENGINE_CMD_USAGE },
+	{ "help", "帮助", run_help, 0, false },
+	{ "status", "状态", run_status, 0, false },
+	{ "stop", "停止", run_stop, 0, false },
+	{ "pause", "暂停", run_pause, 0, true },
+	{ "resume", "继续", run_resume, 0, true },
+	{ "queue", "队列", run_queue, 0, false },
+	{ "clear", "清空", run_clear, 0, false },
+	{ "retry", "重试", run_retry, 0, false },
+	{ "more", "更多", run_more, 0, false },
+	{ "new", "新对话", run_engine, ENGINE_CMD_NEW, false },
+	{ "sessions", "会话", run_engine, ENGINE_CMD_LIST, false },
+	{ "open", "打开", run_engine, ENGINE_CMD_OPEN, false },
+	{ "model", "模型", run_engine, ENGINE_CMD_MODEL, true },
+	{ "compact", "压缩", run_engine, ENGINE_CMD_COMPACT, false },
+	{ "usage", "用量", run_engine, ENGINE_CMD_USAGE, false },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(*commands))
 

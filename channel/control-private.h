@@ -65,7 +65,7 @@ enum command_parse {
 struct command_call {
 	const struct command *cmd;
 	struct view arg; /* behind the word, trimmed */
-	char word[64];	 /* as typed, in ASCII where it was full-width; for showing it */
+	char word[64];   /* as typed, in ASCII where it was full-width; for showing it */
 	const char *user;
 	bool owner;
 	struct stopping stop; /* of a /stop */
@@ -75,7 +75,7 @@ struct command_call {
 
 enum command_parse command_parse(struct control *c, struct view text, struct command_call *call);
 bool command_is_stop(const struct command_call *call);
-void command_more(struct command_call *call);		/* as if /more had been typed */
+void command_more(struct command_call *call);           /* as if /more had been typed */
 bool command_releases(const struct command_call *call); /* do parked parts go when it comes? */
 /* Fence and cancel, in memory only: works without a disk. */
 void command_fence(struct control *c, const char *user, struct stopping *out);

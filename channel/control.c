@@ -41,8 +41,8 @@ int control_apply(struct control *c, const struct control_settings *s, struct er
 	char **allowed;
 
 	if (s->queue_limit < 1 || s->queue_limit > 1000)
-		return err_set(
-			e, E_FORMAT, "queue_limit must be 1 to 1000, not %d", s->queue_limit);
+		return err_set(e, E_FORMAT, "queue_limit must be 1 to 1000, not %d",
+			s->queue_limit);
 	if (s->text_limit < 1 || s->text_limit > CHUNK_LIMIT_MAX)
 		return err_set(e, E_FORMAT, "text_limit must be 1 to %d, not %zu", CHUNK_LIMIT_MAX,
 			s->text_limit);
@@ -104,9 +104,9 @@ static int ask_state(struct control *c, int64_t seq)
 /* One that was dropped from the queue. False: there is none. */
 static bool sweep_one(struct control *c)
 {
-	struct engine_event ev = {
-		.type = ENGINE_DONE, .fail = ENGINE_FAIL_CANCELLED, .detail = ""
-	};
+	struct engine_event ev = { .type = ENGINE_DONE,
+		.fail = ENGINE_FAIL_CANCELLED,
+		.detail = "" };
 
 	for (struct ask **at = &c->asks; *at; at = &(*at)->next) {
 		if (ask_state(c, (*at)->seq) != INBOX_DROPPED)
@@ -150,7 +150,7 @@ int control_ask(struct control *c, struct view text, control_ask_cb *cb, void *a
 	if (rc != 1) {
 		free(a);
 		return rc < 0 ? -1
-			      : err_set(e, E_FULL, "the queue is full (limit %d): try again later",
+		              : err_set(e, E_FULL, "the queue is full (limit %d): try again later",
 					c->room.queue_limit);
 	}
 	*a = (struct ask){ .next = c->asks, .seq = seq, .cb = cb, .arg = arg };
@@ -160,8 +160,8 @@ int control_ask(struct control *c, struct view text, control_ask_cb *cb, void *a
 	return 0;
 }
 
-int control_ask_answer(
-	struct control *c, uint64_t ticket, const char *id, int choice, struct err *e)
+int control_ask_answer(struct control *c, uint64_t ticket, const char *id, int choice,
+	struct err *e)
 {
 	struct dispatcher_now now;
 
@@ -375,8 +375,8 @@ int control_pause(struct control *c, bool on, struct err *e)
 }
 
 /* As the owner's /stop; the notice goes to whose turn it was. */
-static int store_stop(
-	struct control *c, const struct stopping *stop, bool all, int *dropped, struct err *e)
+static int store_stop(struct control *c, const struct stopping *stop, bool all, int *dropped,
+	struct err *e)
 {
 	const char *whose = stop->ran ? stop->victim : c->owner;
 	int parts;
@@ -424,8 +424,8 @@ static int check_reachable(struct control *c, const char *to, struct err *e)
 	if (rc == 0 || !*peer.token)
 		return err_set(e, E_DENIED, "this user has not written yet; a bot may only answer");
 	if (peer_window(&c->room, &peer) == 0)
-		return err_set(
-			e, E_DENIED, "the reply window is closed until this user writes again");
+		return err_set(e, E_DENIED,
+			"the reply window is closed until this user writes again");
 	if (peer.sends >= outbox_cap(PART_TEXT))
 		return err_set(e, E_DENIED,
 			"%d of %d sends are used; it takes a new message of this user", peer.sends,

@@ -23,20 +23,20 @@ struct control;
 /* What may change while the daemon runs (SIGHUP). Copied. */
 struct control_settings {
 	enum control_language language;
-	size_t text_limit;                    /* code points a part */
+	size_t text_limit; /* code points a part */
 	enum format_mode mode;
-	int queue_limit;                      /* 1..1000 */
-	const char *const *allowed_users;     /* NULL-terminated; besides the owner. NULL: none */
+	int queue_limit;                  /* 1..1000 */
+	const char *const *allowed_users; /* NULL-terminated; besides the owner. NULL: none */
 };
 
 struct control_env {
 	struct loop *loop;
 	struct log *log;
-	struct db *db;                        /* tables channel_* are migrated by control_open */
-	struct channel *channel;              /* started by cli with control_events() */
-	struct engine *engine;                /* control runs it through turn.h */
-	int64_t deadline_ms;                  /* of a turn; 0: TURN_DEADLINE_MS */
-	const char *bot_id, *owner;           /* owner "": nobody is served */
+	struct db *db;              /* tables channel_* are migrated by control_open */
+	struct channel *channel;    /* started by cli with control_events() */
+	struct engine *engine;      /* control runs it through turn.h */
+	int64_t deadline_ms;        /* of a turn; 0: TURN_DEADLINE_MS */
+	const char *bot_id, *owner; /* owner "": nobody is served */
 	/* What /status shows of rooms the channel does not see; may be NULL. */
 	void (*more_status)(void *arg, bool zh, struct str *out);
 	void *more_arg;
@@ -48,7 +48,7 @@ int control_open(struct control **out, const struct control_env *env,
 	const struct control_settings *s, struct err *e);
 void control_close(struct control **c);
 int control_apply(struct control *c, const struct control_settings *s, struct err *e);
-void control_events(struct control *c, struct chan_events *out);   /* to hand to channel start */
+void control_events(struct control *c, struct chan_events *out); /* to hand to channel start */
 /* The channel is up: begin to take from the FIFO and to send. */
 void control_run(struct control *c);
 /* The daemon ends: the turn is cancelled (its sender is told at the next start), what is unsent stays
@@ -57,19 +57,19 @@ void control_shutdown(struct control *c, int64_t grace_ms, void (*done)(void *),
 
 /* --- For the control socket, status and the terminal ------------------------------------------ */
 struct control_status {
-	int waiting, limit;                   /* FIFO */
+	int waiting, limit; /* FIFO */
 	bool paused;
-	uint64_t turn;                        /* 0: none runs */
+	uint64_t turn; /* 0: none runs */
 	int64_t turn_age_ms;
-	int sends_used, sends_limit;          /* of the owner's newest message; limit 10 */
-	int64_t window_left_ms;               /* until the owner's reply window closes; 0: closed */
-	int unsent;                           /* reply parts waiting or in flight */
-	int parked, refused, unknown, unconfirmed;   /* reply parts */
-	uint64_t handled;                     /* turns ended since the start */
-	char intake_error[256];               /* why messages cannot be stored now; "" when they can */
+	int sends_used, sends_limit; /* of the owner's newest message; limit 10 */
+	int64_t window_left_ms;      /* until the owner's reply window closes; 0: closed */
+	int unsent;                  /* reply parts waiting or in flight */
+	int parked, refused, unknown, unconfirmed; /* reply parts */
+	uint64_t handled;                          /* turns ended since the start */
+	char intake_error[256]; /* why messages cannot be stored now; "" when they can */
 };
 int control_status(struct control *c, struct control_status *out, struct err *e);
-int control_pause(struct control *c, bool on, struct err *e);     /* kept over a restart */
+int control_pause(struct control *c, bool on, struct err *e); /* kept over a restart */
 /* *stopped: whether a turn was running; *dropped: messages removed (all only). */
 int control_stop(struct control *c, bool all, bool *stopped, int *dropped, struct err *e);
 /* Queue a text to a user by way of the outbox. E_DENIED: the reply window is closed or the user is
@@ -78,10 +78,11 @@ int control_send(struct control *c, const char *to, struct view text, struct err
 /* A prompt from the terminal, through the FIFO as one of the owner's; its events come to cb instead
  * of the phone. */
 typedef void control_ask_cb(void *arg, const struct engine_event *ev);
-int control_ask(struct control *c, struct view text, control_ask_cb *cb, void *arg, uint64_t *ticket,
-	struct err *e);
+int control_ask(struct control *c, struct view text, control_ask_cb *cb, void *arg,
+	uint64_t *ticket, struct err *e);
 /* An answer to an ENGINE_APPROVAL or ENGINE_QUESTION of it; choice -1: none can be had. */
-int control_ask_answer(struct control *c, uint64_t ticket, const char *id, int choice, struct err *e);
-void control_ask_cancel(struct control *c, uint64_t ticket);   /* no callback afterwards */
+int control_ask_answer(struct control *c, uint64_t ticket, const char *id, int choice,
+	struct err *e);
+void control_ask_cancel(struct control *c, uint64_t ticket); /* no callback afterwards */
 
 #endif

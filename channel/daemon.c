@@ -17,7 +17,7 @@
 #define PID_FILE_MAX 64
 #define SETTLE_MS    400 /* a daemon that starts writes its pid file within this */
 #define KILL_WAIT_MS 5000
-#define STEP_MS	     20
+#define STEP_MS      20
 
 struct daemon_claim {
 	struct lock *lock;
@@ -149,7 +149,7 @@ out:
 
 static int refuse_second(const char *home, const char *lock, struct err *e)
 {
-	struct recorded rec;
+	struct recorded rec = { .pid = 0 };
 
 	if (read_pid(home, &rec, NULL) == 0 && still_it(&rec))
 		return err_set(e, E_BUSY,
@@ -237,7 +237,7 @@ static int find(const char *home, struct recorded *rec, struct err *e)
 
 int daemon_find(const char *home, pid_t *pid, struct err *e)
 {
-	struct recorded rec;
+	struct recorded rec = { .pid = 0 };
 	int rc = find(home, &rec, e);
 
 	*pid = rc == 1 ? rec.pid : 0;
@@ -284,7 +284,7 @@ static int wait_unlocked(const char *home, struct err *e)
 
 int daemon_stop(const char *home, int wait_ms, struct err *e)
 {
-	struct recorded rec;
+	struct recorded rec = { .pid = 0 };
 	int pidfd, rc = find(home, &rec, e);
 
 	if (rc < 0)

@@ -11,8 +11,8 @@
 /* kairo.lock is taken and never replaced; kairo.pid ("<pid> <start time>\n", at most 64 bytes) only
  * informs. */
 struct daemon_claim;
-int daemon_claim(struct daemon_claim **out, const char *home, struct err *e);   /* E_BUSY: runs */
-void daemon_release(struct daemon_claim **c);      /* removes the pid file */
+int daemon_claim(struct daemon_claim **out, const char *home, struct err *e); /* E_BUSY: runs */
+void daemon_release(struct daemon_claim **c); /* removes the pid file */
 
 /* The daemon that holds the lock now: 1 and its pid, 0 none runs, -1 error. The pid counts only when
  * the lock is held, the process lives, its start time is the recorded one and its command line is a

@@ -13,7 +13,7 @@
 
 enum fate {
 	FATE_RUNS,
-	FATE_STOPPED,	/* /stop: the user has been told */
+	FATE_STOPPED,   /* /stop: the user has been told */
 	FATE_ABANDONED, /* nobody waits for it any more */
 	FATE_SHUTDOWN
 };
@@ -38,8 +38,8 @@ struct dispatcher {
 	void *arg;
 
 	bool running;
-	bool typing;		/* shown to the user of item */
-	bool failing;		/* the database failed at the last try; logged once */
+	bool typing;            /* shown to the user of item */
+	bool failing;           /* the database failed at the last try; logged once */
 	struct inbox_item item; /* of the running turn; seq 0: none */
 	uint64_t turn;
 	enum fate fate;
@@ -106,7 +106,7 @@ static int say_failure(struct dispatcher *d, enum engine_fail fail, struct err *
 	}
 	rc = str_ok(&s) ? outbox_add(d->outbox, d->item.user, PART_FAILURE, d->turn, str_view(&s),
 				  NULL, e)
-			: err_set(e, E_NOMEM, "a failure's words");
+	                : err_set(e, E_NOMEM, "a failure's words");
 	str_release(&s);
 	return rc;
 }
@@ -129,7 +129,7 @@ static int say_answer(struct dispatcher *d, bool *empty, struct err *e)
 	}
 	rc = str_ok(&s) ? outbox_add_markdown(d->outbox, d->item.user, PART_ANSWER, d->turn,
 				  str_view(&s), empty, e)
-			: err_set(e, E_NOMEM, "an answer of %zu bytes", end->text.n);
+	                : err_set(e, E_NOMEM, "an answer of %zu bytes", end->text.n);
 	str_release(&s);
 	return rc;
 }
@@ -140,8 +140,8 @@ static int say_interrupted(struct dispatcher *d, struct err *e)
 	int rc;
 
 	words_excerpt(&s, str_view(&d->item.text), EXCERPT_CHARS);
-	rc = outbox_notice(
-		d->outbox, d->item.user, PART_FAILURE, d->turn, W_INTERRUPTED, str_cstr(&s), e);
+	rc = outbox_notice(d->outbox, d->item.user, PART_FAILURE, d->turn, W_INTERRUPTED,
+		str_cstr(&s), e);
 	str_release(&s);
 	return rc;
 }
@@ -301,8 +301,8 @@ static void on_notice(struct dispatcher *d, struct view text)
 		rc = sql_end(d->room->db, rc, &e);
 	}
 	if (rc < 0)
-		log_warn(
-			d->room->log, "dispatch", "a notice of the engine was not kept: %s", e.msg);
+		log_warn(d->room->log, "dispatch", "a notice of the engine was not kept: %s",
+			e.msg);
 	outbox_kick(d->outbox);
 }
 
@@ -346,8 +346,8 @@ static void on_progress(void *arg)
 
 	if (!from_phone(d) || d->fate != FATE_RUNS || questions_waiting(d->questions, NULL) > 0)
 		return;
-	if (outbox_notice(
-		    d->outbox, d->item.user, PART_PROGRESS, d->turn, W_STILL_WORKING, NULL, &e) < 0)
+	if (outbox_notice(d->outbox, d->item.user, PART_PROGRESS, d->turn, W_STILL_WORKING, NULL,
+		    &e) < 0)
 		log_warn(d->room->log, "dispatch", "progress was not told: %s", e.msg);
 	outbox_kick(d->outbox);
 }

@@ -3,9 +3,7 @@
 #include "agent/engine.h"
 #include "channel/sql.h"
 
-#include <assert.h>
-
-#define KEEP_MS	  ((int64_t)30 * 24 * 60 * 60 * 1000)
+#define KEEP_MS   ((int64_t)30 * 24 * 60 * 60 * 1000)
 #define KEEP_ROWS 1000
 #define TEXT_MAX  (ENGINE_INPUT_MAX + 8192)
 
@@ -104,8 +102,8 @@ static int fill(struct inbox_item *it, const struct stmt *s)
 
 /* One row of s into it; closes s. An unfit row is moved out of the way; *unfit asks to look again.
  */
-static int take(
-	const struct room *r, struct stmt **s, struct inbox_item *it, bool *unfit, struct err *e)
+static int take(const struct room *r, struct stmt **s, struct inbox_item *it, bool *unfit,
+	struct err *e)
 {
 	int rc = stmt_step(*s, e);
 
@@ -163,7 +161,7 @@ int inbox_running(const struct room *r, struct inbox_item *out, struct err *e)
 
 int inbox_move(const struct room *r, int64_t seq, enum inbox_state to, uint64_t turn, struct err *e)
 {
-	struct words_num subject;
+	struct words_num subject = { "" };
 
 	/* What is done is kept for quotes only; what may run again is kept whole. */
 	if (sql_run(r->db, e,
@@ -228,8 +226,8 @@ static int prune_seen(const struct room *r, struct err *e)
 		sql_run(r->db, e, past, "sli", r->bot, INT64_MAX, INBOX_SEEN_MAX) < 0)
 		return -1;
 	/* Another bot's ids cannot come again. */
-	return sql_run(
-		r->db, e, "DELETE FROM channel_seen WHERE bot <> ? AND at < ?", "sl", r->bot, old);
+	return sql_run(r->db, e, "DELETE FROM channel_seen WHERE bot <> ? AND at < ?", "sl", r->bot,
+		old);
 }
 
 int inbox_prune(const struct room *r, struct err *e)

@@ -15,7 +15,7 @@
 /* What was decided on a message when it came. */
 enum disposition {
 	DISP_QUEUED,
-	DISP_CONTROL,	/* a command or an answer: handled at once */
+	DISP_CONTROL,   /* a command or an answer: handled at once */
 	DISP_NOT_TAKEN, /* the queue was full */
 	DISP_STRANGER,
 	DISP_GROUP,
@@ -40,9 +40,9 @@ enum inbox_state {
 	INBOX_DONE,
 	INBOX_FAILED,
 	INBOX_INTERRUPTED, /* the program ended while it ran */
-	INBOX_STOPPED,	   /* by /stop */
-	INBOX_DROPPED,	   /* taken out of the queue */
-	INBOX_RETRIED	   /* run again under another row */
+	INBOX_STOPPED,     /* by /stop */
+	INBOX_DROPPED,     /* taken out of the queue */
+	INBOX_RETRIED      /* run again under another row */
 };
 const char *inbox_state_name(enum inbox_state s);
 
@@ -72,8 +72,8 @@ int inbox_running(const struct room *r, struct inbox_item *out, struct err *e);
 
 /* Waiting messages: of user, or of everybody (NULL). */
 int inbox_waiting(const struct room *r, const char *user, int *n, struct err *e);
-int inbox_move(
-	const struct room *r, int64_t seq, enum inbox_state to, uint64_t turn, struct err *e);
+int inbox_move(const struct room *r, int64_t seq, enum inbox_state to, uint64_t turn,
+	struct err *e);
 /* Waiting ones of user (NULL: all) become dropped; *n tells how many. */
 int inbox_clear(const struct room *r, const char *user, int *n, struct err *e);
 /* Those from the terminal that wait: nobody is there any more. */

@@ -15,7 +15,6 @@
 /* One message on its way through. */
 struct intake {
 	const struct chan_msg *msg;
-	bool slash; /* it was typed with a slash in front */
 	enum command_parse parse;
 	struct command_call call;
 	struct question_reading answer;
@@ -106,15 +105,15 @@ static int take_text(struct control *c, struct intake *in, struct err *e)
 	int rc = compose(c, m, lang, &prompt, e);
 
 	if (rc == 0)
-		rc = inbox_put(
-			&c->room, m->id, m->from, ORIGIN_PHONE, lang, str_view(&prompt), NULL, e);
+		rc = inbox_put(&c->room, m->id, m->from, ORIGIN_PHONE, lang, str_view(&prompt),
+			NULL, e);
 	str_release(&prompt);
 	if (rc < 0)
 		return -1;
 	in->what = rc == 1 ? DISP_QUEUED : DISP_NOT_TAKEN;
 	if (rc == 0)
-		return outbox_merge(
-			c->outbox, m->from, PART_REPLY, W_NOT_TAKEN, NUM(c->room.queue_limit), e);
+		return outbox_merge(c->outbox, m->from, PART_REPLY, W_NOT_TAKEN,
+			NUM(c->room.queue_limit), e);
 	/* From here on a bare number no longer means the question before. */
 	if (questions_waiting(q, m->from) == 0 && peer_set_asked(&c->room, m->from, 0, e) < 0)
 		return -1;
@@ -144,8 +143,8 @@ static int take_command(struct control *c, struct intake *in, struct err *e)
 	return 0;
 }
 
-static int refuse(
-	struct control *c, struct intake *in, enum disposition what, enum word w, struct err *e)
+static int refuse(struct control *c, struct intake *in, enum disposition what, enum word w,
+	struct err *e)
 {
 	in->what = what;
 	return outbox_merge(c->outbox, in->msg->from, PART_REPLY, w, NULL, e);
@@ -172,10 +171,10 @@ static int decide(struct control *c, struct intake *in, struct err *e)
 	if (in->answer.verdict == QUESTION_NONE)
 		return take_text(c, in, e);
 	in->what = DISP_CONTROL;
-	return questions_say(
-		       dispatcher_questions(c->dispatcher), m->from, &in->answer, &in->reply) < 0
-		       ? err_set(e, E_NOMEM, "an answer's reply")
-		       : 0;
+	return questions_say(dispatcher_questions(c->dispatcher), m->from, &in->answer,
+		       &in->reply) < 0
+	               ? err_set(e, E_NOMEM, "an answer's reply")
+	               : 0;
 }
 
 /* Parked parts go when their user writes: a few with any message, all with /more. */

@@ -52,7 +52,7 @@ struct outbox {
 		char token[CHAN_TOKEN_MAX + 1];
 		struct str text; /* empty: nothing to shout */
 	} shout;
-	void (*on_landed)(void *);   /* when halted */
+	void (*on_landed)(void *); /* when halted */
 	void *landed_arg;
 	bool failing; /* the database failed at the last step */
 };
@@ -68,8 +68,8 @@ struct part_rule {
 extern const struct part_rule part_rules[PART_KINDS];
 
 /* The one way a part's state changes here: tells the question flow what it must know. */
-int outbox_move(
-	struct outbox *o, struct part_ref ref, enum part_state to, const char *why, struct err *e);
+int outbox_move(struct outbox *o, struct part_ref ref, enum part_state to, const char *why,
+	struct err *e);
 /* Each of refs; then the refs are released. rc is part_select's. *n (or NULL) tells how many. */
 int outbox_move_each(struct outbox *o, int rc, struct part_refs *refs, enum part_state to,
 	const char *why, int *n, struct err *e);

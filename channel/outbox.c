@@ -39,8 +39,8 @@ static void question_news(struct outbox *o, int64_t part, enum part_state to)
 	o->news[o->nnews++].shown = to == PART_ACCEPTED || to == PART_UNCONFIRMED;
 }
 
-int outbox_move(
-	struct outbox *o, struct part_ref ref, enum part_state to, const char *why, struct err *e)
+int outbox_move(struct outbox *o, struct part_ref ref, enum part_state to, const char *why,
+	struct err *e)
 {
 	if (to == PART_PARKED && !part_rules[ref.kind].parks)
 		to = PART_DROPPED;
@@ -94,12 +94,12 @@ static int heal_flights(struct outbox *o, struct err *e)
 	int rc;
 
 	rc = part_select(o->room, &refs, e, "state = 1 AND attempts >= ?", "i", OUTBOX_ATTEMPTS);
-	if (outbox_move_each(
-		    o, rc, &refs, PART_UNKNOWN, "in flight when the program ended", NULL, e) < 0)
+	if (outbox_move_each(o, rc, &refs, PART_UNKNOWN, "in flight when the program ended", NULL,
+		    e) < 0)
 		return -1;
 	rc = part_select(o->room, &refs, e, "state = 1", NULL);
-	return outbox_move_each(
-		o, rc, &refs, PART_WAITING, "in flight when the program ended", NULL, e);
+	return outbox_move_each(o, rc, &refs, PART_WAITING, "in flight when the program ended",
+		NULL, e);
 }
 
 /* The questions of a turn that is no more; "still working" of one as well. */
@@ -211,8 +211,8 @@ void outbox_kick(struct outbox *o)
 /* --- Adding ----------------------------------------------------------------------------------- */
 
 /* Cut so that a following "more follows" has room where it may be needed. */
-static int cut(
-	const struct room *r, struct view text, bool follows, struct chunks *c, struct err *e)
+static int cut(const struct room *r, struct view text, bool follows, struct chunks *c,
+	struct err *e)
 {
 	size_t limit = r->text_limit;
 
@@ -224,8 +224,8 @@ static int cut(
 	return chunk_text(text, limit - FOLLOWS_CHARS, c, e);
 }
 
-static int add_chunk(
-	struct outbox *o, const struct part_new *n, bool cut_off, int64_t *seq, struct err *e)
+static int add_chunk(struct outbox *o, const struct part_new *n, bool cut_off, int64_t *seq,
+	struct err *e)
 {
 	struct part_new with = *n;
 	struct str text = STR_INIT(PART_TEXT_MAX);
@@ -242,25 +242,32 @@ static int add_chunk(
 	return rc;
 }
 
+static int add_chunks(struct outbox *o, struct part_new *n, const struct chunks *c, int64_t *last,
+	struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < c->n && i < OUTBOX_PARTS_MAX; i++) {
+		bool full = i + 1 == OUTBOX_PARTS_MAX;
+		bool end = full || i + 1 == c->n;
+
+		n->text = c->parts[i];
+		rc = add_chunk(o, n, full && i + 1 < c->n, end ? last : NULL, e);
+	}
+	return rc;
+}
+
 static int add(struct outbox *o, const struct part_new *like, struct view text, int64_t *last,
 	struct err *e)
 {
 	const struct part_rule *rule = &part_rules[like->kind];
 	struct part_new n = *like;
 	struct chunks c = { NULL, 0, STR_INIT(FORMAT_OUT_MAX) };
-	size_t most;
-	int rc = -1;
+	int rc = cut(o->room, text, rule->follows, &c, e);
 
 	n.urgent = rule->urgent;
-	if (cut(o->room, text, rule->follows, &c, e) < 0)
-		goto out;
-	most = c.n < OUTBOX_PARTS_MAX ? c.n : OUTBOX_PARTS_MAX;
-	rc = 0;
-	for (size_t i = 0; rc == 0 && i < most; i++) {
-		n.text = c.parts[i];
-		rc = add_chunk(o, &n, i + 1 == most && most < c.n, i + 1 == most ? last : NULL, e);
-	}
-out:
+	if (rc == 0)
+		rc = add_chunks(o, &n, &c, last, e);
 	chunks_release(&c);
 	return rc;
 }

@@ -17,13 +17,13 @@
 #include "channel/part.h"
 #include "channel/room.h"
 
-#define OUTBOX_ATTEMPTS	   3	/* of one part, restarts included */
+#define OUTBOX_ATTEMPTS    3    /* of one part, restarts included */
 #define OUTBOX_PARTS_MAX   1000 /* of one answer; the rest is cut off, and said to be */
 #define OUTBOX_SPACING_MS  1000
 #define OUTBOX_THROTTLE_MS 90000
-#define OUTBOX_BARE_MS	   2000
-#define OUTBOX_RECUT	   1800 /* characters: what is longer is cut again after a bare refusal */
-#define OUTBOX_AUTO	   4	/* parked parts that go when the user writes anything */
+#define OUTBOX_BARE_MS     2000
+#define OUTBOX_RECUT       1800 /* characters: what is longer is cut again after a bare refusal */
+#define OUTBOX_AUTO        4    /* parked parts that go when the user writes anything */
 
 struct outbox;
 

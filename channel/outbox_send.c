@@ -32,8 +32,8 @@ static void tell_questions(struct outbox *o)
 	while (o->nnews > 0) {
 		o->nnews--;
 		if (o->on_question)
-			o->on_question(
-				o->question_arg, o->news[o->nnews].part, o->news[o->nnews].shown);
+			o->on_question(o->question_arg, o->news[o->nnews].part,
+				o->news[o->nnews].shown);
 	}
 }
 
@@ -59,8 +59,8 @@ static int tell_more(struct outbox *o, const struct peer *p, int sends, struct e
 	return peer_set_told(o->room, p->user, e);
 }
 
-static int park_spent(
-	struct outbox *o, const struct part *p, const struct peer *peer, struct err *e)
+static int park_spent(struct outbox *o, const struct part *p, const struct peer *peer,
+	struct err *e)
 {
 	if (park(o, p->user, (int)p->kind, "no send is left", e) < 0)
 		return -1;
@@ -68,8 +68,8 @@ static int park_spent(
 }
 
 /* The user's next part when it may be sent: 1. What may not is parked on the way. */
-static int lane_head(
-	struct outbox *o, const char *user, struct part *p, struct peer *peer, struct err *e)
+static int lane_head(struct outbox *o, const char *user, struct part *p, struct peer *peer,
+	struct err *e)
 {
 	for (;;) {
 		int rc = part_head(o->room, user, p, e);
@@ -168,8 +168,8 @@ static int ends_early(struct outbox *o, const struct part *p, int sends, bool *y
 }
 
 /* "More follows" at the end of the part, or where it has no room, as a notice of its own. */
-static int say_more(
-	struct outbox *o, struct part *p, const struct peer *peer, int sends, struct err *e)
+static int say_more(struct outbox *o, struct part *p, const struct peer *peer, int sends,
+	struct err *e)
 {
 	struct str note = STR_INIT(512);
 	int rc = 0;
@@ -184,7 +184,7 @@ static int say_more(
 		str_adds(&p->text, "\n\n");
 		str_add(&p->text, str_view(&note));
 		rc = str_ok(&p->text) ? peer_set_told(o->room, p->user, e)
-				      : err_set(e, E_NOMEM, "a reply");
+		                      : err_set(e, E_NOMEM, "a reply");
 	}
 	str_release(&note);
 	return rc;
@@ -216,8 +216,8 @@ static void land(struct outbox *o, enum chan_outcome what, const char *message_i
 	(void)copy_z(o->why, sizeof(o->why), view_cut(view_of(why ? why : ""), sizeof(o->why) - 1));
 }
 
-static void outbox_on_sent(
-	void *arg, enum chan_outcome what, const char *message_id, const char *why)
+static void outbox_on_sent(void *arg, enum chan_outcome what, const char *message_id,
+	const char *why)
 {
 	struct outbox *o = arg;
 
@@ -338,8 +338,8 @@ static int broken(struct outbox *o, struct err *e)
 
 	if (o->stopped)
 		return outbox_move(o, ref_of(&o->part), PART_UNKNOWN, o->why, e) < 0
-			       ? -1
-			       : sql_run(o->room->db, e,
+		               ? -1
+		               : sql_run(o->room->db, e,
 					 "UPDATE channel_outbox SET stopped = 1 WHERE seq = ?", "l",
 					 o->part.seq);
 	if (n < OUTBOX_ATTEMPTS)
@@ -436,8 +436,8 @@ static int settle(struct outbox *o, struct err *e)
 
 /* --- Without a row ---------------------------------------------------------------------------- */
 
-static void outbox_on_shouted(
-	void *arg, enum chan_outcome what, const char *message_id, const char *why)
+static void outbox_on_shouted(void *arg, enum chan_outcome what, const char *message_id,
+	const char *why)
 {
 	struct outbox *o = arg;
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define KEEP_MS	  ((int64_t)30 * 24 * 60 * 60 * 1000)
+#define KEEP_MS   ((int64_t)30 * 24 * 60 * 60 * 1000)
 #define KEEP_ROWS 2000
 
 const char *part_state_name(enum part_state s)
@@ -55,8 +55,8 @@ int part_add(const struct room *r, const struct part_new *n, int64_t *seq, struc
 	return 0;
 }
 
-int part_merge(
-	const struct room *r, const char *user, int word, int64_t *seq, int *n, struct err *e)
+int part_merge(const struct room *r, const char *user, int word, int64_t *seq, int *n,
+	struct err *e)
 {
 	struct stmt *s = NULL;
 	int rc;
@@ -75,15 +75,15 @@ int part_merge(
 	if (rc != 1)
 		return rc;
 	return sql_run(r->db, e, "UPDATE channel_outbox SET n = ? WHERE seq = ?", "il", *n, *seq) <
-			       0
-		       ? -1
-		       : 1;
+	                       0
+	               ? -1
+	               : 1;
 }
 
 int part_set_text(const struct room *r, int64_t seq, struct view text, struct err *e)
 {
-	return sql_run(
-		r->db, e, "UPDATE channel_outbox SET text = ? WHERE seq = ?", "vl", text, seq);
+	return sql_run(r->db, e, "UPDATE channel_outbox SET text = ? WHERE seq = ?", "vl", text,
+		seq);
 }
 
 int part_recut(const struct room *r, int64_t seq, struct view text, struct err *e)
@@ -162,7 +162,7 @@ int part_next_user(const struct room *r, char user[CHAN_ID_MAX + 1], struct err 
 
 int part_move(const struct room *r, int64_t seq, enum part_state to, const char *why, struct err *e)
 {
-	struct words_num subject;
+	struct words_num subject = { "" };
 
 	if (sql_run(r->db, e,
 		    "UPDATE channel_outbox SET state = ?, moved_at = ?, why = ? WHERE seq = ?",
@@ -216,7 +216,7 @@ static int open_where(struct stmt **out, const struct room *r, struct err *e, co
 
 	str_addf(&sql, "SELECT %s FROM channel_outbox WHERE %s", what, where);
 	rc = str_ok(&sql) ? sql_vopen(out, r->db, e, str_cstr(&sql), types, ap)
-			  : err_set(e, E_NOMEM, "a query");
+	                  : err_set(e, E_NOMEM, "a query");
 	str_release(&sql);
 	return rc;
 }
@@ -251,8 +251,8 @@ void part_refs_release(struct part_refs *refs)
 	*refs = (struct part_refs){ NULL, 0 };
 }
 
-int part_count(
-	const struct room *r, int *n, struct err *e, const char *where, const char *types, ...)
+int part_count(const struct room *r, int *n, struct err *e, const char *where, const char *types,
+	...)
 {
 	struct stmt *s = NULL;
 	va_list ap;

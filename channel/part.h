@@ -25,9 +25,9 @@ enum part_state {
 	PART_IN_FLIGHT,
 	PART_ACCEPTED,
 	PART_UNCONFIRMED, /* accepted without an id */
-	PART_REFUSED,	  /* never again */
-	PART_UNKNOWN,	  /* may have arrived; given up */
-	PART_PARKED,	  /* until the user writes */
+	PART_REFUSED,     /* never again */
+	PART_UNKNOWN,     /* may have arrived; given up */
+	PART_PARKED,      /* until the user writes */
 	PART_DROPPED
 };
 const char *part_state_name(enum part_state s);
@@ -43,7 +43,7 @@ struct part {
 	enum part_state state;
 	uint64_t turn;
 	int attempts, refusals;
-	bool counted;		/* among the sends of the present window */
+	bool counted;           /* among the sends of the present window */
 	enum chan_outcome last; /* of the last attempt */
 	char client_id[64];
 	struct str text;
@@ -66,8 +66,8 @@ int part_add(const struct room *r, const struct part_new *n, int64_t *seq, struc
 
 /* A part with this word that waits and was never tried: counted up, *n is its new count. 1, 0, -1.
  */
-int part_merge(
-	const struct room *r, const char *user, int word, int64_t *seq, int *n, struct err *e);
+int part_merge(const struct room *r, const char *user, int word, int64_t *seq, int *n,
+	struct err *e);
 int part_set_text(const struct room *r, int64_t seq, struct view text, struct err *e);
 /* As above, as another message to the server: a new client id, attempts from nought. */
 int part_recut(const struct room *r, int64_t seq, struct view text, struct err *e);
@@ -78,8 +78,8 @@ int part_head(const struct room *r, const char *user, struct part *out, struct e
 int part_next_user(const struct room *r, char user[CHAN_ID_MAX + 1], struct err *e);
 
 /* The one way a part changes its state; logs it. */
-int part_move(
-	const struct room *r, int64_t seq, enum part_state to, const char *why, struct err *e);
+int part_move(const struct room *r, int64_t seq, enum part_state to, const char *why,
+	struct err *e);
 int part_launched(const struct room *r, const struct part *p, struct err *e);
 int part_landed(const struct room *r, const struct part *p, enum chan_outcome what,
 	const char *message_id, struct err *e);
@@ -99,8 +99,8 @@ int part_select(const struct room *r, struct part_refs *out, struct err *e, cons
 	const char *types, ...);
 void part_refs_release(struct part_refs *refs);
 
-int part_count(
-	const struct room *r, int *n, struct err *e, const char *where, const char *types, ...);
+int part_count(const struct room *r, int *n, struct err *e, const char *where, const char *types,
+	...);
 /* Finished parts and forgotten parked ones past 30 days, or past the newest 2,000. */
 int part_prune(const struct room *r, struct err *e);
 

@@ -17,11 +17,11 @@
 struct peer {
 	char user[CHAN_ID_MAX + 1];
 	char token[CHAN_TOKEN_MAX + 1]; /* "": none yet. A secret */
-	int64_t heard_at;		/* wall time of the newest message */
-	int sends;			/* since then */
-	bool closed;			/* the server has said that the window is over */
-	bool told;			/* that more waits for /more */
-	enum control_language lang;	/* of the user's writing; AUTO: not known */
+	int64_t heard_at;               /* wall time of the newest message */
+	int sends;                      /* since then */
+	bool closed;                    /* the server has said that the window is over */
+	bool told;                      /* that more waits for /more */
+	enum control_language lang;     /* of the user's writing; AUTO: not known */
 	int asked; /* choices of the last question; 0: nothing to be confused with */
 };
 

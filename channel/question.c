@@ -9,7 +9,7 @@
 
 #define SHOWN_CHARS  700 /* of what would be done: the whole is to fit one part */
 #define CHOICE_CHARS 40
-#define OFFSETS	     4
+#define OFFSETS      4
 #define OFFSET_MS    ((int64_t)10 * 60 * 1000)
 
 enum question_state {
@@ -46,9 +46,6 @@ struct questions {
 	unsigned int nheard;
 };
 
-#define each_question(q, it)                                                                       \
-	for (struct question *it = (q)->slot; it < (q)->slot + QUESTIONS_MAX; it++)
-
 static bool is_open(const struct question *it)
 {
 	return it->state == Q_ASKED || it->state == Q_SHOWN;
@@ -58,8 +55,8 @@ static void step(struct questions *q, struct question *it, enum question_state t
 {
 	static const char *const names[] = { "free", "asked", "shown", "failed" };
 
-	log_debug(
-		q->room->log, "question", "%c: %s -> %s", it->letter, names[it->state], names[to]);
+	log_debug(q->room->log, "question", "%c: %s -> %s", it->letter, names[it->state],
+		names[to]);
 	it->state = to;
 }
 
@@ -76,8 +73,8 @@ static void rearm(struct questions *q)
 {
 	int64_t now = loop_now(q->room->loop), next = -1;
 
-	each_question(q, it)
-	{
+	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
+		struct question *it = &q->slot[i];
 		int64_t left = it->state == Q_FAILED ? 0 : it->deadline - now;
 
 		if (it->state == Q_FREE)
@@ -95,7 +92,7 @@ static void time_out(struct questions *q, const struct question *it)
 {
 	struct err e = ERR_INIT;
 	int rc = it->state == Q_ASKED ? outbox_cancel(q->outbox, it->part, &e)
-				      : outbox_notice(q->outbox, it->user, PART_FAILURE, 0,
+	                              : outbox_notice(q->outbox, it->user, PART_FAILURE, 0,
 						W_ASK_TIMEOUT, NULL, &e);
 
 	if (rc < 0)
@@ -108,8 +105,8 @@ static bool fail_one(struct questions *q)
 {
 	int64_t now = loop_now(q->room->loop);
 
-	each_question(q, it)
-	{
+	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
+		struct question *it = &q->slot[i];
 		bool late = is_open(it) && it->deadline <= now;
 		char *id = it->id;
 
@@ -141,8 +138,9 @@ static void questions_on_part(void *arg, int64_t part, bool shown)
 {
 	struct questions *q = arg;
 
-	each_question(q, it)
-	{
+	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
+		struct question *it = &q->slot[i];
+
 		if (it->state != Q_ASKED || it->part != part)
 			continue;
 		step(q, it, shown ? Q_SHOWN : Q_FAILED);
@@ -171,8 +169,8 @@ static void put_fenced(struct str *out, struct view text, enum format_mode mode)
 		str_addc(out, '`');
 }
 
-static void put_deed(
-	struct questions *q, struct str *out, enum control_language lang, struct view text)
+static void put_deed(struct questions *q, struct str *out, enum control_language lang,
+	struct view text)
 {
 	struct str safe = STR_INIT(ENGINE_INPUT_MAX);
 	struct view all, shown;
@@ -229,8 +227,8 @@ static int store(struct questions *q, struct question *it, uint64_t turn,
 	if (compose(q, it, ev, &text) < 0)
 		rc = err_set(e, E_NOMEM, "a question");
 	else if ((rc = db_begin(db, e)) == 0) {
-		rc = outbox_add(
-			q->outbox, it->user, PART_QUESTION, turn, str_view(&text), &it->part, e);
+		rc = outbox_add(q->outbox, it->user, PART_QUESTION, turn, str_view(&text),
+			&it->part, e);
 		if (rc == 0)
 			rc = peer_set_asked(q->room, it->user, it->choices, e);
 		rc = sql_end(db, rc, e);
@@ -248,11 +246,12 @@ static int count_choices(const struct engine_event *ev)
 	return n;
 }
 
-static struct question *new_question(
-	struct questions *q, const char *user, const struct engine_event *ev)
+static struct question *new_question(struct questions *q, const char *user,
+	const struct engine_event *ev)
 {
-	each_question(q, it)
-	{
+	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
+		struct question *it = &q->slot[i];
+
 		if (it->state != Q_FREE)
 			continue;
 		*it = (struct question){ .serial = ++q->serial, .choices = count_choices(ev) };
@@ -268,8 +267,8 @@ static struct question *new_question(
 	return NULL;
 }
 
-void questions_ask(
-	struct questions *q, const char *user, uint64_t turn, const struct engine_event *ev)
+void questions_ask(struct questions *q, const char *user, uint64_t turn,
+	const struct engine_event *ev)
 {
 	struct question *it = new_question(q, user, ev);
 	struct err e = ERR_INIT;
@@ -296,7 +295,9 @@ void questions_ask(
 
 void questions_end(struct questions *q)
 {
-	each_question(q, it) if (it->state != Q_FREE) drop(q, it);
+	for (size_t i = 0; i < QUESTIONS_MAX; i++)
+		if (q->slot[i].state != Q_FREE)
+			drop(q, &q->slot[i]);
 	rearm(q);
 }
 
@@ -380,8 +381,9 @@ static int open_for(struct questions *q, const char *user, char letter, struct q
 {
 	int n = 0;
 
-	each_question(q, it)
-	{
+	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
+		struct question *it = &q->slot[i];
+
 		if (!is_open(it) || strcmp(it->user, user) != 0)
 			continue;
 		if (letter && it->letter != letter)
@@ -430,7 +432,9 @@ int questions_read(struct questions *q, const char *user, struct view text, int6
 
 static struct question *by_serial(struct questions *q, unsigned int serial)
 {
-	each_question(q, it) if (it->state != Q_FREE && it->serial == serial) return it;
+	for (size_t i = 0; i < QUESTIONS_MAX; i++)
+		if (q->slot[i].state != Q_FREE && q->slot[i].serial == serial)
+			return &q->slot[i];
 	return NULL;
 }
 
@@ -438,17 +442,18 @@ static void put_codes(struct questions *q, const char *user, struct str *out)
 {
 	const char *sep = "";
 
-	each_question(q, it)
-	{
+	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
+		struct question *it = &q->slot[i];
+
 		if (!is_open(it) || strcmp(it->user, user) != 0)
 			continue;
-		for (int i = 1; i <= it->choices; i++, sep = " ")
-			str_addf(out, "%s%c%d", sep, it->letter, i);
+		for (int n = 1; n <= it->choices; n++, sep = " ")
+			str_addf(out, "%s%c%d", sep, it->letter, n);
 	}
 }
 
-int questions_say(
-	struct questions *q, const char *user, const struct question_reading *r, struct str *out)
+int questions_say(struct questions *q, const char *user, const struct question_reading *r,
+	struct str *out)
 {
 	enum control_language lang = peer_lang(q->room, user);
 	struct question *it = by_serial(q, r->serial);
@@ -487,8 +492,9 @@ void questions_take(struct questions *q, const struct question_reading *r)
 
 bool questions_hint(struct questions *q, const char *user)
 {
-	each_question(q, it)
-	{
+	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
+		struct question *it = &q->slot[i];
+
 		if (it->state != Q_SHOWN || it->hinted || strcmp(it->user, user) != 0)
 			continue;
 		it->hinted = true;
@@ -529,6 +535,7 @@ void questions_close(struct questions **qp)
 		return;
 	outbox_on_question(q->outbox, NULL, NULL);
 	timer_free(&q->timer);
-	each_question(q, it) free(it->id);
+	for (size_t i = 0; i < QUESTIONS_MAX; i++)
+		free(q->slot[i].id);
 	free(q);
 }

@@ -12,7 +12,7 @@
 #include "channel/outbox.h"
 #include "channel/room.h"
 
-#define QUESTIONS_MAX	    16
+#define QUESTIONS_MAX       16
 #define QUESTION_CHOICES    20
 #define QUESTION_TIMEOUT_MS ((int64_t)60 * 60 * 1000)
 
@@ -27,25 +27,25 @@ void questions_close(struct questions **q);
 
 /* Shows ENGINE_APPROVAL or ENGINE_QUESTION to the user; always ends in one callback, unless the
  * turn ends before. */
-void questions_ask(
-	struct questions *q, const char *user, uint64_t turn, const struct engine_event *ev);
+void questions_ask(struct questions *q, const char *user, uint64_t turn,
+	const struct engine_event *ev);
 void questions_end(struct questions *q); /* the turn is over: nothing is open any more */
 /* Open ones to user, or to anybody (NULL). */
 int questions_waiting(const struct questions *q, const char *user);
 
 enum question_verdict {
-	QUESTION_NONE,	 /* the text is not an answer */
+	QUESTION_NONE,   /* the text is not an answer */
 	QUESTION_ANSWER, /* hand it to questions_take */
-	QUESTION_RANGE,	 /* no such choice */
-	QUESTION_WHICH,	 /* more than one is open, and no letter */
-	QUESTION_EARLY,	 /* written before it was shown */
-	QUESTION_CLOSED	 /* what it answers is over */
+	QUESTION_RANGE,  /* no such choice */
+	QUESTION_WHICH,  /* more than one is open, and no letter */
+	QUESTION_EARLY,  /* written before it was shown */
+	QUESTION_CLOSED  /* what it answers is over */
 };
 
 struct question_reading {
 	enum question_verdict verdict;
 	unsigned int serial; /* of the question */
-	int choice;	     /* from 0 */
+	int choice;          /* from 0 */
 };
 
 /* When did the sender write it, by our clock? sent_at as claimed (0: unknown); the offset between
@@ -55,8 +55,8 @@ int64_t questions_written_at(struct questions *q, int64_t sent_at);
 int questions_read(struct questions *q, const char *user, struct view text, int64_t written_at,
 	struct question_reading *out, struct err *e);
 /* What to tell the sender, when it is not an answer that counts. */
-int questions_say(
-	struct questions *q, const char *user, const struct question_reading *r, struct str *out);
+int questions_say(struct questions *q, const char *user, const struct question_reading *r,
+	struct str *out);
 void questions_take(struct questions *q, const struct question_reading *r);
 /* True once a question: the user writes something else while it is open. */
 bool questions_hint(struct questions *q, const char *user);

@@ -25,8 +25,8 @@ int sql_vopen(struct stmt **out, struct db *d, struct err *e, const char *sql, c
 	return 0;
 }
 
-int sql_open(
-	struct stmt **out, struct db *d, struct err *e, const char *sql, const char *types, ...)
+int sql_open(struct stmt **out, struct db *d, struct err *e, const char *sql, const char *types,
+	...)
 {
 	va_list ap;
 	int rc;

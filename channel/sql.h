@@ -13,8 +13,8 @@ int sql_run(struct db *d, struct err *e, const char *sql, const char *types, ...
 /* The first column of the first row. 1: there is one. 0: none, or NULL; *out is 0. */
 int sql_int(struct db *d, struct err *e, int64_t *out, const char *sql, const char *types, ...);
 /* For rows: step it, then stmt_close. */
-int sql_open(
-	struct stmt **out, struct db *d, struct err *e, const char *sql, const char *types, ...);
+int sql_open(struct stmt **out, struct db *d, struct err *e, const char *sql, const char *types,
+	...);
 int sql_vopen(struct stmt **out, struct db *d, struct err *e, const char *sql, const char *types,
 	va_list ap);
 

@@ -2,8 +2,11 @@
 
 #include "base/text.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#define ARGS_MAX 3
 
 struct pair {
 	const char *zh, *en;
@@ -228,10 +231,17 @@ static int fill(struct str *out, const char *tmpl, const char *const *args, cons
 	return str_ok(out) ? 0 : -1;
 }
 
-int words_put(struct str *out, enum control_language lang, enum word w, const char *const *args)
+int words_put(struct str *out, enum control_language lang, enum word w, ...)
 {
 	const struct pair *p = &table[w];
+	const char *args[ARGS_MAX + 1] = { NULL };
+	va_list ap;
+	size_t n = 0;
 
+	va_start(ap, w);
+	while (n < ARGS_MAX && (args[n] = va_arg(ap, const char *)))
+		n++;
+	va_end(ap);
 	if (lang != LANG_EN)
 		fill(out, p->zh, args, "");
 	if (lang == LANG_AUTO)

@@ -28,8 +28,8 @@ enum word {
 	/* Commands */
 	W_HELP,
 	W_UNKNOWN_COMMAND, /* {1} the word */
-	W_OWNER_ONLY,	   /* {1} the command */
-	W_ENGINE_LACKS,	   /* {1} the command */
+	W_OWNER_ONLY,      /* {1} the command */
+	W_ENGINE_LACKS,    /* {1} the command */
 	W_ENGINE_BUSY,
 	W_COMMAND_FAILED, /* {1} why */
 	W_STOPPED,
@@ -44,12 +44,12 @@ enum word {
 	W_RESUMED, /* {1} messages */
 	W_NOT_PAUSED,
 	W_QUEUE_EMPTY,
-	W_QUEUE_LIST,	/* {1} messages */
+	W_QUEUE_LIST,   /* {1} messages */
 	W_QUEUE_OTHERS, /* {1} messages of others */
 	W_QUEUE_HOW,
 	W_QUEUE_DROPPED, /* {1} its beginning */
 	W_QUEUE_NO_SUCH, /* {1} number */
-	W_CLEARED,	 /* {1} messages */
+	W_CLEARED,       /* {1} messages */
 	W_NEW_DONE,
 	W_RETRY_TAKEN, /* {1} its beginning */
 	W_RETRY_NONE,
@@ -59,12 +59,12 @@ enum word {
 	W_STATUS_IDLE,
 	W_STATUS_RUNNING, /* {1} time it has run */
 	W_STATUS_PAUSED,
-	W_STATUS_QUEUE,	      /* {1} waiting, {2} limit */
-	W_STATUS_SENDS,	      /* {1} used, {2} limit */
+	W_STATUS_QUEUE,       /* {1} waiting, {2} limit */
+	W_STATUS_SENDS,       /* {1} used, {2} limit */
 	W_STATUS_PARKED,      /* {1} parts */
 	W_STATUS_TROUBLE,     /* {1} refused, {2} unknown */
 	W_STATUS_UNCONFIRMED, /* {1} parts */
-	W_STATUS_LINK,	      /* {1} one of the next five */
+	W_STATUS_LINK,        /* {1} one of the next five */
 	W_LINK_STARTING,
 	W_LINK_UP,
 	W_LINK_DEGRADED,
@@ -102,11 +102,11 @@ enum word {
 	W_COUNT
 };
 
-/* Appends the text; args (strings, NULL-terminated) take the places {1} {2} {3}. 0 or -1 (memory,
- * ceiling). LANG_AUTO: both, Chinese first. */
-int words_put(struct str *out, enum control_language lang, enum word w, const char *const *args);
-#define words(out, lang, w, ...)                                                                   \
-	words_put((out), (lang), (w), (const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
+/* Appends the text; what follows the word (strings) takes the places {1} {2} {3}, a NULL ends it
+ * early. 0 or -1 (memory, ceiling). LANG_AUTO: both, Chinese first. */
+#define words(out, lang, ...) words_put((out), (lang), __VA_ARGS__, (const char *)NULL)
+int words_put(struct str *out, enum control_language lang, enum word w, ...)
+	__attribute__((sentinel));
 
 /* Why a turn failed, in one plain sentence, with the engine's detail. */
 int words_fail(struct str *out, enum control_language lang, enum engine_fail f, const char *detail);

@@ -31,8 +31,8 @@ void react_ask(struct react *r)
 	str_reset(&r->answer);
 	(void)str_addf(&prefix, "call_%llu_%d", (unsigned long long)r->turn, r->iteration);
 	if (write_request(r, &body, &e) < 0) {
-		react_finish(
-			r, e.code == E_FULL ? ENGINE_FAIL_TOO_LONG : ENGINE_FAIL_INTERNAL, e.msg);
+		react_finish(r, e.code == E_FULL ? ENGINE_FAIL_TOO_LONG : ENGINE_FAIL_INTERNAL,
+			e.msg);
 	} else {
 		r->asked_tokens = tokens_of(str_view(&body));
 		react_step(r, REACT_ASKING);
@@ -104,8 +104,8 @@ static void on_model_done(void *arg, const struct model_result *m)
 		react_finish(r, ENGINE_FAIL_BUDGET, "the model stopped at its own output limit");
 		break;
 	case STREAM_FILTERED:
-		react_finish(
-			r, ENGINE_FAIL_REFUSED, "the provider's content filter ended the answer");
+		react_finish(r, ENGINE_FAIL_REFUSED,
+			"the provider's content filter ended the answer");
 		break;
 	case STREAM_CALLS:
 		if (r->cancelled)

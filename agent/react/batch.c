@@ -43,8 +43,8 @@ static void out_of_memory(struct react *r)
 	react_finish(r, ENGINE_FAIL_INTERNAL, "out of memory");
 }
 
-static void emit_tool(
-	struct react *r, enum engine_event_type type, const char *name, bool ok, struct view text)
+static void emit_tool(struct react *r, enum engine_event_type type, const char *name, bool ok,
+	struct view text)
 {
 	struct engine_event ev = { .type = type, .turn = r->turn, .name = name, .ok = ok };
 

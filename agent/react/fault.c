@@ -100,8 +100,8 @@ static bool take_error(struct fault *f, const struct json *error)
 }
 
 /* {"base_resp":{"status_code":N}} and {"header":{"code":N}}: not 0 means failed. */
-static bool take_envelope(
-	struct fault *f, const struct json *root, const char *name, const char *code)
+static bool take_envelope(struct fault *f, const struct json *root, const char *name,
+	const char *code)
 {
 	const struct json *box = json_member(root, name);
 	const struct json *j = json_member(box, code);
@@ -135,15 +135,13 @@ bool fault_in_event(struct fault *f, const struct json *event, bool always)
 		f->found = f->found || always;
 		return always;
 	}
-	if (take_error(f, json_member(event, "error"))) {
+	if (take_error(f, json_member(event, "error")))
 		take_object(f, event); /* some put the code beside it */
-	} else if (take_envelope(f, event, "base_resp", "status_code") ||
-		   take_envelope(f, event, "header", "code")) {
-		;
-	} else if (always || says_error(event)) {
+	else if (!take_envelope(f, event, "base_resp", "status_code") &&
+		 !take_envelope(f, event, "header", "code")) {
+		if (!always && !says_error(event))
+			return false;
 		take_object(f, event);
-	} else {
-		return false;
 	}
 	f->found = true;
 	return true;

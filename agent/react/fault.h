@@ -14,14 +14,14 @@
 
 struct fault {
 	bool found;
-	int status;	    /* HTTP status, or the number an in-band error gives; 0: none */
-	char code[64];	    /* "rate_limit_exceeded", "invalid_request_error"...; "" */
+	int status;         /* HTTP status, or the number an in-band error gives; 0: none */
+	char code[64];      /* "rate_limit_exceeded", "invalid_request_error"...; "" */
 	struct str message; /* the provider's words, untrusted; may be empty */
 };
 
-#define FAULT_INIT                                                                                 \
-	{                                                                                          \
-		.found = false, .message = STR_INIT(FAULT_EVIDENCE_MAX)                            \
+#define FAULT_INIT \
+	{ \
+		.found = false, .message = STR_INIT(FAULT_EVIDENCE_MAX) \
 	}
 
 void fault_release(struct fault *f);

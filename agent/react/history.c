@@ -4,9 +4,9 @@
 #include <string.h>
 
 #define MESSAGE_BYTES_MAX  ((int64_t)4 << 20)
-#define CALLS_BYTES_MAX	   ((size_t)64 << 20)
+#define CALLS_BYTES_MAX    ((size_t)64 << 20)
 #define ROUND_MESSAGES_MAX 400
-#define ROUND_BYTES_MAX	   ((size_t)3 << 20)
+#define ROUND_BYTES_MAX    ((size_t)3 << 20)
 
 static const char *const steps[] = {
 	"CREATE TABLE react_session("
@@ -134,8 +134,8 @@ static int open_session(struct history *h, const char *key, int64_t *session, st
 	return one_number(h->q[Q_OPEN], session, e);
 }
 
-static int begin(
-	struct history *h, const char *key, int64_t now_ms, int64_t *session, struct err *e)
+static int begin(struct history *h, const char *key, int64_t now_ms, int64_t *session,
+	struct err *e)
 {
 	if (db_begin(h->db, e) < 0)
 		return -1;
@@ -158,8 +158,8 @@ fail:
 	return -1;
 }
 
-int history_session(
-	struct history *h, const char *key, int64_t now_ms, int64_t *session, struct err *e)
+int history_session(struct history *h, const char *key, int64_t now_ms, int64_t *session,
+	struct err *e)
 {
 	int rc = open_session(h, key, session, e);
 
@@ -184,8 +184,8 @@ int history_begin(struct history *h, const char *key, int64_t now_ms, struct err
 /* --- Loading ---------------------------------------------------------------------------------- */
 
 /* From which round on everything fits. */
-static int first_round(
-	struct history *h, int64_t session, uint64_t tokens, int64_t *first, struct err *e)
+static int first_round(struct history *h, int64_t session, uint64_t tokens, int64_t *first,
+	struct err *e)
 {
 	struct stmt *q = h->q[Q_ROUNDS];
 	int64_t messages = 0, bytes = 0;
@@ -247,8 +247,8 @@ static int take_row(struct stmt *q, struct talk *out)
 }
 
 /* The round that began at `from` is over: keep it or not. */
-static void close_round(
-	struct history *h, struct talk *out, size_t from, bool sound, int64_t session)
+static void close_round(struct history *h, struct talk *out, size_t from, bool sound,
+	int64_t session)
 {
 	if (out->n == from && sound)
 		return;
@@ -259,8 +259,8 @@ static void close_round(
 		(long long)session);
 }
 
-static int read_rounds(
-	struct history *h, int64_t session, int64_t first, struct talk *out, struct err *e)
+static int read_rounds(struct history *h, int64_t session, int64_t first, struct talk *out,
+	struct err *e)
 {
 	struct stmt *q = h->q[Q_MESSAGES];
 	int64_t round = INT64_MIN;
@@ -292,8 +292,8 @@ static int read_rounds(
 	return rc;
 }
 
-int history_load(
-	struct history *h, int64_t session, uint64_t tokens, struct talk *out, struct err *e)
+int history_load(struct history *h, int64_t session, uint64_t tokens, struct talk *out,
+	struct err *e)
 {
 	int64_t first;
 

@@ -23,13 +23,13 @@ int history_open(struct history **out, struct db *db, struct log *log, struct er
 void history_close(struct history **h);
 
 /* The open conversation of this key, begun when there is none. */
-int history_session(
-	struct history *h, const char *key, int64_t now_ms, int64_t *session, struct err *e);
+int history_session(struct history *h, const char *key, int64_t now_ms, int64_t *session,
+	struct err *e);
 /* Begin a new one; an open one without a message is kept instead. */
 int history_begin(struct history *h, const char *key, int64_t now_ms, struct err *e);
 /* Append the newest whole rounds that fit into so many tokens, oldest first. */
-int history_load(
-	struct history *h, int64_t session, uint64_t tokens, struct talk *out, struct err *e);
+int history_load(struct history *h, int64_t session, uint64_t tokens, struct talk *out,
+	struct err *e);
 /* Store messages [from, n) of t as one round; what is over the limits goes, oldest first. Inside
  * the caller's transaction, or in one of its own. */
 int history_save(struct history *h, int64_t session, const struct talk *t, size_t from,

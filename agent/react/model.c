@@ -6,7 +6,7 @@
 #include "base/net/sse.h"
 #include "base/text.h"
 
-#define URL_MAX	  2048
+#define URL_MAX   2048
 #define LINGER_MS 500 /* for the server to end a stream that has said it is over */
 
 enum body_kind { BODY_UNKNOWN, BODY_EVENTS, BODY_JSON, BODY_PAGE };
@@ -29,7 +29,7 @@ struct model {
 	struct stream *stream;
 	enum body_kind kind;
 	struct str whole; /* a body that is no stream */
-	bool over;	  /* "[DONE]" was seen */
+	bool over;        /* "[DONE]" was seen */
 	bool garbled;
 	struct err why;
 };
@@ -152,8 +152,8 @@ static int attempt_start(struct model *m, struct err *e)
 
 /* --- How it ended ----------------------------------------------------------------------------- */
 
-static void finish(
-	struct model *m, enum engine_fail fail, enum stream_answer answer, struct view words)
+static void finish(struct model *m, enum engine_fail fail, enum stream_answer answer,
+	struct view words)
 {
 	struct str detail = STR_INIT(4096);
 	struct model_result r = { .fail = fail, .answer = answer };
@@ -255,33 +255,30 @@ static void end_of_stream(struct model *m)
 
 static void end_of_transport(struct model *m, const struct http_result *r)
 {
-	struct view words = view_of(r->err->msg);
+	enum engine_fail fail = ENGINE_FAIL_UNREACHABLE;
+	bool again = false;
 
 	switch (r->fail) {
 	case HTTP_FAIL_DNS:
-	case HTTP_FAIL_CONNECT:
-		if (!try_again(m, -1, r->err->msg))
-			finish(m, ENGINE_FAIL_UNREACHABLE, STREAM_BROKEN, words);
-		break;
+	case HTTP_FAIL_CONNECT: again = true; break;
 	case HTTP_FAIL_TLS:
-	case HTTP_FAIL_PEER: finish(m, ENGINE_FAIL_UNREACHABLE, STREAM_BROKEN, words); break;
-	case HTTP_FAIL_URL: finish(m, ENGINE_FAIL_NOT_SET_UP, STREAM_BROKEN, words); break;
-	case HTTP_FAIL_TOO_BIG: finish(m, ENGINE_FAIL_GARBLED, STREAM_BROKEN, words); break;
+	case HTTP_FAIL_PEER: break;
+	case HTTP_FAIL_URL: fail = ENGINE_FAIL_NOT_SET_UP; break;
+	case HTTP_FAIL_TOO_BIG: fail = ENGINE_FAIL_GARBLED; break;
 	case HTTP_FAIL_TIMEOUT:
 		/* Silence after a whole request has already cost the user its time. */
-		if (r->request_sent)
-			finish(m, ENGINE_FAIL_STALLED, STREAM_BROKEN, words);
-		else if (!try_again(m, -1, r->err->msg))
-			finish(m, ENGINE_FAIL_UNREACHABLE, STREAM_BROKEN, words);
+		again = !r->request_sent;
+		fail = r->request_sent ? ENGINE_FAIL_STALLED : fail;
 		break;
 	case HTTP_FAIL_BROKEN:
-		if (!try_again(m, -1, r->err->msg))
-			finish(m, r->status ? ENGINE_FAIL_STALLED : ENGINE_FAIL_UNREACHABLE,
-				STREAM_BROKEN, words);
+		again = true;
+		fail = r->status ? ENGINE_FAIL_STALLED : fail;
 		break;
 	case HTTP_OK_:
-	case HTTP_FAIL_STOPPED: finish(m, ENGINE_FAIL_INTERNAL, STREAM_BROKEN, words); break;
+	case HTTP_FAIL_STOPPED: fail = ENGINE_FAIL_INTERNAL; break;
 	}
+	if (!again || !try_again(m, -1, r->err->msg))
+		finish(m, fail, STREAM_BROKEN, view_of(r->err->msg));
 }
 
 static void end_of_status(struct model *m, const struct http_result *r)
@@ -296,6 +293,16 @@ static void end_of_status(struct model *m, const struct http_result *r)
 	fault_release(&f);
 }
 
+/* Is what happened to the stream decided by the stream itself, and not by the transport? */
+static bool stream_decides(const struct model *m, const struct http_result *r)
+{
+	if (m->over || r->fail == HTTP_FAIL_STOPPED)
+		return true;
+	if (r->fail == HTTP_FAIL_BROKEN) /* closed badly, but all was said */
+		return stream_complete(m->stream);
+	return r->fail == HTTP_OK_ && r->status >= 200 && r->status <= 299;
+}
+
 static void on_done(void *arg, const struct http_result *r)
 {
 	struct model *m = arg;
@@ -304,15 +311,12 @@ static void on_done(void *arg, const struct http_result *r)
 	if (m->kind == BODY_PAGE)
 		finish(m, ENGINE_FAIL_NO_MODEL, STREAM_BROKEN,
 			VIEW("a web page came instead of an answer; check model.base_url"));
-	else if (m->over || r->fail == HTTP_FAIL_STOPPED ||
-		 (r->fail == HTTP_FAIL_BROKEN && stream_complete(m->stream)))
+	else if (stream_decides(m, r))
 		end_of_stream(m);
 	else if (r->fail != HTTP_OK_)
 		end_of_transport(m, r);
-	else if (r->status < 200 || r->status > 299)
-		end_of_status(m, r);
 	else
-		end_of_stream(m);
+		end_of_status(m, r);
 }
 
 static void on_linger(void *arg)

@@ -11,8 +11,8 @@
 #include "base/loop.h"
 #include "base/net/http.h"
 
-#define MODEL_RETRIES	   2
-#define MODEL_BACKOFF_MS   1000	 /* doubles */
+#define MODEL_RETRIES      2
+#define MODEL_BACKOFF_MS   1000  /* doubles */
 #define MODEL_RETRY_CAP_MS 30000 /* the longest single wait, whatever Retry-After says */
 
 struct model;
@@ -20,7 +20,7 @@ struct model;
 struct model_result {
 	enum engine_fail fail; /* ENGINE_OK: see answer */
 	enum stream_answer answer;
-	const char *detail;	     /* of a failure; "" */
+	const char *detail;          /* of a failure; "" */
 	const struct stream *stream; /* what arrived; never NULL; only during the call */
 };
 

@@ -8,7 +8,7 @@
 #include "base/str.h"
 
 #define PROGRESS_SAME_MAX 3  /* the same result so many times, and the call is not made again */
-#define PROGRESS_CALLS	  64 /* that are remembered */
+#define PROGRESS_CALLS    64 /* that are remembered */
 
 struct progress {
 	struct {

@@ -72,7 +72,7 @@ size_t prompt_result_max(int64_t window)
 }
 
 struct fit {
-	size_t from;	 /* messages before this one are left out */
+	size_t from;     /* messages before this one are left out */
 	size_t elide_to; /* results of the running round before this one are left out */
 };
 
@@ -110,8 +110,8 @@ static int fit(const struct prompt *p, uint64_t fixed, struct fit *out, struct e
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-static void write_messages(
-	struct json_out *w, const struct prompt *p, struct view intro_text, const struct fit *f)
+static void write_messages(struct json_out *w, const struct prompt *p, struct view intro_text,
+	const struct fit *f)
 {
 	json_open_array(w, "messages");
 	json_open(w, NULL);

@@ -19,7 +19,7 @@ struct prompt {
 	const char *language; /* "zh" or "en" */
 	int64_t wall_ms;      /* for the date */
 	struct view tools;    /* JSON array, empty: none */
-	bool thoughts;	      /* this provider wants its reasoning back within a turn */
+	bool thoughts;        /* this provider wants its reasoning back within a turn */
 	const struct talk *talk;
 	size_t current; /* where the running round begins in talk */
 	int64_t window; /* tokens the model takes in all */

@@ -10,7 +10,7 @@ struct provider {
 	const char
 		*host; /* the host itself, or what it ends with after a dot; NULL ends the table */
 	const char *name; /* for people */
-	bool thoughts;	  /* wants the reasoning of a turn's tool calls back */
+	bool thoughts;    /* wants the reasoning of a turn's tool calls back */
 };
 
 /* Never NULL: an unknown host gets the plain contract, named by nothing but its host. */

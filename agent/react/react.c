@@ -5,10 +5,10 @@
 
 #include "base/text.h"
 
-#define BUDGET_DEFAULT	   1000000
+#define BUDGET_DEFAULT     1000000
 #define ITERATIONS_DEFAULT 50
-#define WINDOW_DEFAULT	   128000
-#define WINDOW_MIN	   4000
+#define WINDOW_DEFAULT     128000
+#define WINDOW_MIN         4000
 #define TOOLS_SCHEMA_MAX   ((size_t)1 << 20)
 
 static const char *const state_names[] = { "idle", "asking", "working", "ending" };
@@ -122,8 +122,8 @@ static int react_start(struct engine *g, const struct turn_input *in, struct err
 			r->base_url[0] ? "model.name is not set" : "model.base_url is not set");
 	else if (in->text.n == 0 || in->text.n > ENGINE_INPUT_MAX || !utf8_valid(in->text) ||
 		 memchr(in->text.p, '\0', in->text.n))
-		react_finish(
-			r, ENGINE_FAIL_INPUT, "the message is empty, too big or not valid text");
+		react_finish(r, ENGINE_FAIL_INPUT,
+			"the message is empty, too big or not valid text");
 	else if (load_turn(r, in, &why) < 0)
 		react_finish(r, ENGINE_FAIL_STORAGE, why.msg);
 	else

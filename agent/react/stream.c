@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/text.h"
 
-#define ID_MAX	  128
-#define NAME_TAKE 256	    /* bytes of a name that are kept until the end */
+#define ID_MAX    128
+#define NAME_TAKE 256       /* bytes of a name that are kept until the end */
 #define USAGE_MAX 100000000 /* tokens of one request; more is not believed */
 
 /* A call being put together. */
@@ -199,8 +199,8 @@ static int take_piece(struct stream *s, const struct piece *p, struct err *e)
 	struct slot *slot = slot_for(s, p);
 
 	if (!slot)
-		return err_set(
-			e, E_FORMAT, "the answer has more than %d tool calls", STREAM_CALLS_MAX);
+		return err_set(e, E_FORMAT, "the answer has more than %d tool calls",
+			STREAM_CALLS_MAX);
 	if (p->id.n > 0 && p->id.n <= ID_MAX && slot->id[0] == '\0')
 		(void)copy_z(slot->id, sizeof(slot->id), p->id);
 	add_name(slot, p->name);
@@ -245,7 +245,7 @@ static int take_calls(struct stream *s, const struct json *calls, struct err *e)
 
 	if (count == 0)
 		return 0;
-	json_each (item, calls) {
+	json_each(item, calls) {
 		struct piece p = { .index = at };
 		const struct json *index;
 
@@ -297,7 +297,7 @@ static int take_content(struct stream *s, const struct json *content, struct err
 		return 0;
 	if (json_type(content) != JSON_ARRAY)
 		return json_str(content, &v) == 0 ? show(s, v, e) : 0;
-	json_each (part, content) {
+	json_each(part, content) {
 		if (json_type(part) == JSON_OBJECT && show(s, text_member(part, "text"), e) < 0)
 			return -1;
 	}
@@ -318,7 +318,7 @@ static int take_thought(struct stream *s, const struct json *delta, struct err *
 	}
 	if (!details || json_type(details) != JSON_ARRAY)
 		return 0;
-	json_each (part, details) {
+	json_each(part, details) {
 		if (json_type(part) == JSON_OBJECT && think(s, text_member(part, "text"), e) < 0)
 			return -1;
 	}
@@ -414,7 +414,7 @@ static int take_object(struct stream *s, const struct json *j, bool error, struc
 	choices = json_member(j, "choices");
 	if (!choices || json_type(choices) != JSON_ARRAY)
 		return 0;
-	json_each (choice, choices) {
+	json_each(choice, choices) {
 		if (json_type(choice) != JSON_OBJECT)
 			return err_set(e, E_FORMAT, "a choice is not an object");
 		if (take_choice(s, choice, e) < 0)
@@ -475,7 +475,7 @@ static void finish_name(struct slot *slot)
 	for (size_t i = 0; i < n; i++) {
 		char c = v.p[i];
 		bool fit = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-			   (c >= '0' && c <= '9') || c == '_' || c == '-';
+		           (c >= '0' && c <= '9') || c == '_' || c == '-';
 
 		slot->final_name[i] = c;
 		if (!fit)

@@ -19,8 +19,8 @@
 #define STREAM_TOTAL_MAX ((size_t)20 << 20)
 #define STREAM_EVENT_MAX ((size_t)2 << 20)
 #define STREAM_CALLS_MAX 100
-#define STREAM_ARGS_MAX	 ((size_t)1 << 20)
-#define STREAM_NAME_MAX	 64
+#define STREAM_ARGS_MAX  ((size_t)1 << 20)
+#define STREAM_NAME_MAX  64
 
 struct stream;
 
@@ -41,9 +41,9 @@ int stream_event(struct stream *s, struct view type, struct view data, struct er
 int stream_whole(struct stream *s, struct view body, struct err *e);
 
 enum stream_answer {
-	STREAM_TEXT,	 /* a final answer */
-	STREAM_CALLS,	 /* tool calls, maybe with text before them */
-	STREAM_CUT,	 /* text that ended at the model's own output limit */
+	STREAM_TEXT,     /* a final answer */
+	STREAM_CALLS,    /* tool calls, maybe with text before them */
+	STREAM_CUT,      /* text that ended at the model's own output limit */
 	STREAM_FILTERED, /* the provider's filter ended it; there may be text */
 	STREAM_EMPTY,
 	STREAM_BROKEN /* ended without saying that it was complete */
@@ -53,14 +53,14 @@ enum stream_answer stream_end(struct stream *s, const char *call_prefix);
 
 struct view stream_text(const struct stream *s);
 struct view stream_thought(const struct stream *s);
-bool stream_shown(const struct stream *s);		  /* was visible text handed on? */
-bool stream_complete(const struct stream *s);		  /* has it said that nothing more comes? */
+bool stream_shown(const struct stream *s);                /* was visible text handed on? */
+bool stream_complete(const struct stream *s);             /* has it said that nothing more comes? */
 const struct fault *stream_fault(const struct stream *s); /* NULL: none */
 
 struct stream_call {
-	const char *id;		/* unique in this answer */
-	const char *name;	/* letters, digits, "_" and "-" only, 1 to 64 */
-	struct view args;	/* one JSON object; "{}" where the model's were not */
+	const char *id;         /* unique in this answer */
+	const char *name;       /* letters, digits, "_" and "-" only, 1 to 64 */
+	struct view args;       /* one JSON object; "{}" where the model's were not */
 	const char *args_fault; /* NULL: they were; else why not, for the model */
 };
 size_t stream_calls(const struct stream *s);

@@ -6,7 +6,7 @@
 #include "agent/react/stream.h"
 #include "base/text.h"
 
-#define ELIDED                                                                                     \
+#define ELIDED \
 	"[This result was left out to fit the model's window. Run the tool again if it is needed.]"
 
 static char *dup(struct view v)
@@ -304,7 +304,7 @@ int msg_calls_parse(struct msg *m, struct view text, struct err *e)
 		(void)err_set(e, E_FORMAT, "calls are not a list of 1 to %d", STREAM_CALLS_MAX);
 		goto out;
 	}
-	json_each (item, j) {
+	json_each(item, j) {
 		if (parse_call(m, item, e) < 0)
 			goto out;
 	}

@@ -33,9 +33,9 @@ struct talk {
 	size_t n, cap;
 };
 
-#define TALK_INIT                                                                                  \
-	{                                                                                          \
-		.list = NULL, .n = 0, .cap = 0                                                     \
+#define TALK_INIT \
+	{ \
+		.list = NULL, .n = 0, .cap = 0 \
 	}
 
 void talk_release(struct talk *t);

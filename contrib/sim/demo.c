@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "model.h"
 
-#define LONG_SECTIONS 60
+#define LONG_SECTIONS 140  /* over ten messages, in either language */
 #define SHOW_MAX      1200 /* bytes of a tool's result that are shown */
 
 struct demo {

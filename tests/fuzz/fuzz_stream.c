@@ -82,8 +82,8 @@ static int feed(struct stream *s, struct view v)
 		bool error = line.n > 0 && line.p[0] == '!';
 
 		v = view_from(v, line.n + 1);
-		rc = stream_event(
-			s, error ? VIEW("error") : VIEW(""), view_from(line, error ? 1 : 0), &e);
+		rc = stream_event(s, error ? VIEW("error") : VIEW(""),
+			view_from(line, error ? 1 : 0), &e);
 	}
 	must(rc >= 0 || e.msg[0]);
 	return rc;

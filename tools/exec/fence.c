@@ -172,7 +172,7 @@ static bool seccomp_fill(scmp_filter_ctx ctx)
 {
 	/* Memory may be had, but none that can be executed. */
 	const struct scmp_arg_cmp no_exec = SCMP_A2(SCMP_CMP_MASKED_EQ, 4, 0);
-	const struct scmp_arg_cmp get_fd = SCMP_A1(SCMP_CMP_LT, 5, 0);	  /* F_DUPFD..F_SETFL */
+	const struct scmp_arg_cmp get_fd = SCMP_A1(SCMP_CMP_LT, 5, 0);    /* F_DUPFD..F_SETFL */
 	const struct scmp_arg_cmp dup_fd = SCMP_A1(SCMP_CMP_EQ, 1030, 0); /* F_DUPFD_CLOEXEC */
 	/* abort() of our own process is all the signals there are. */
 	const struct scmp_arg_cmp own = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0);

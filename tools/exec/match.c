@@ -107,7 +107,7 @@ int match_new(struct match **out, struct view pattern, struct err *e)
 	for (int i = 0; i < m->n; i++) {
 		size_t open, close;
 
-		while (find_group(m->alt[i], &open, &close)) {
+		while (m->alt[i] && find_group(m->alt[i], &open, &close)) {
 			if (split_group(m, i, open, close) == 0)
 				continue;
 			match_free(&m);

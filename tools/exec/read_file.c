@@ -158,14 +158,42 @@ static int get_args(struct tool_job *j, struct page *p, struct err *e)
 	return 0;
 }
 
+/* What the page left out or shows otherwise than it is, and where to go on. */
+static void report_rest(const struct page *p, bool whole, struct str *out)
+{
+	int64_t column = (p->cut_line == p->offset ? p->column : 1) + LINE_CHARS;
+
+	if (!utf8_valid(str_view(&p->text)))
+		(void)str_adds(out, "[bytes that are not UTF-8 are shown as U+FFFD]\n");
+	if (p->crlf)
+		(void)str_adds(out, "[lines end in CRLF]\n");
+	if (whole && !p->next_line && !p->ends_with_lf)
+		(void)str_adds(out, "[no line end behind the last line]\n");
+	if (p->cut_line)
+		(void)str_addf(out,
+			"[lines longer than %d characters are cut; go on in the first of them with "
+			"offset=%lld column=%lld]\n",
+			LINE_CHARS, (long long)p->cut_line, (long long)column);
+	if (p->next_line && p->next_column > 1)
+		(void)str_addf(out, "[more: offset=%lld column=%lld]\n", (long long)p->next_line,
+			(long long)p->next_column);
+	else if (p->next_line)
+		(void)str_addf(out, "[more: offset=%lld]\n", (long long)p->next_line);
+}
+
+/* The last line that the page shows, wholly or in part. */
+static int64_t last_line(const struct page *p, int64_t total)
+{
+	if (p->next_line == 0)
+		return total;
+	return p->next_column == 1 ? p->next_line - 1 : p->next_line;
+}
+
 static int report(struct tool_job *j, struct page *p, const struct place *place, bool whole,
 	struct err *e)
 {
 	/* A last line without its LF counts too. */
 	int64_t total = p->line - (p->ends_with_lf || !p->any ? 1 : 0);
-	int64_t last = p->next_line && p->next_column == 1 ? p->next_line - 1
-	               : p->next_line                      ? p->next_line
-	                                                   : total;
 	struct str *out = j->out;
 
 	if (!p->any) {
@@ -179,28 +207,12 @@ static int report(struct tool_job *j, struct page *p, const struct place *place,
 	if (p->next_line > total)
 		p->next_line = 0;
 	(void)str_addf(out, "[%s: lines %lld-%lld of %s%lld]\n", place->shown, (long long)p->offset,
-		(long long)last, whole ? "" : "at least ", (long long)total);
+		(long long)last_line(p, total), whole ? "" : "at least ", (long long)total);
 	if (utf8_repair(str_view(&p->text), out) < 0)
 		return err_set(e, E_NOMEM, "a page of %s", place->shown);
 	if (out->n > 0 && out->p[out->n - 1] != '\n')
 		(void)str_addc(out, '\n');
-	if (!utf8_valid(str_view(&p->text)))
-		(void)str_adds(out, "[bytes that are not UTF-8 are shown as U+FFFD]\n");
-	if (p->crlf)
-		(void)str_adds(out, "[lines end in CRLF]\n");
-	if (whole && !p->next_line && !p->ends_with_lf)
-		(void)str_adds(out, "[no line end behind the last line]\n");
-	if (p->cut_line)
-		(void)str_addf(out,
-			"[lines longer than %d characters are cut; go on in the first of them with "
-			"offset=%lld column=%lld]\n",
-			LINE_CHARS, (long long)p->cut_line,
-			(long long)((p->cut_line == p->offset ? p->column : 1) + LINE_CHARS));
-	if (p->next_line && p->next_column > 1)
-		(void)str_addf(out, "[more: offset=%lld column=%lld]\n", (long long)p->next_line,
-			(long long)p->next_column);
-	else if (p->next_line)
-		(void)str_addf(out, "[more: offset=%lld]\n", (long long)p->next_line);
+	report_rest(p, whole, out);
 	return 0;
 }
 

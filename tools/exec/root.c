@@ -67,7 +67,7 @@ void roots_release(struct roots *r)
 
 static void show(char out[256], struct view path)
 {
-	struct str s = STR_INIT(4 * PATH_SIZE);
+	struct str s = STR_INIT((size_t)4 * PATH_SIZE);
 
 	if (text_visible(view_cut(path, 1024), &s) < 0)
 		str_reset(&s);

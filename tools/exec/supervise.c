@@ -1,6 +1,7 @@
 #include "tools/exec/supervise.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -9,6 +10,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/str.h"
 
 int supervise_prepare(struct err *e)
 {
@@ -28,20 +31,29 @@ int supervise_child(pid_t parent, struct err *e)
 	return 0;
 }
 
-/* KILL to every child of ours, those that fell to us too. */
+/* KILL to every child of ours, those that fell to us too. A list too long for the buffer is for the
+ * next round. */
 static void kill_children(void)
 {
-	char path[64];
-	FILE *f;
-	int pid;
+	char path[64], buf[8192];
+	ssize_t n;
+	int fd;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	f = fopen(path, "re");
-	if (!f)
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return;
-	while (fscanf(f, "%d", &pid) == 1)
-		(void)kill((pid_t)pid, SIGKILL);
-	(void)fclose(f);
+	n = read(fd, buf, sizeof(buf));
+	(void)close(fd);
+	for (struct view v = { buf, n > 0 ? (size_t)n : 0 }; v.n > 0;) {
+		struct view word = view_cut(v, view_find(v, ' '));
+		unsigned long long pid;
+
+		/* What the end of the buffer has cut is no pid of ours. */
+		if (word.n < v.n && parse_u64(word, &pid) == 0 && pid > 1)
+			(void)kill((pid_t)pid, SIGKILL);
+		v = view_from(v, word.n + 1);
+	}
 }
 
 /* Until nothing is left. What forks while it is being killed is met in the next round. */

@@ -424,7 +424,7 @@ void run_close_all(struct run_list *list)
 	while (list->first) {
 		struct tool_run *r = list->first;
 
-		r->cancelled = true;
+		list->first = r->next;
 		audit(r, "cancelled", "the daemon ends");
 		run_free(r);
 	}

@@ -18,7 +18,7 @@
 #include "base/json.h"
 
 #define REPLIES 128
-#define BIG	((size_t)64 << 20)
+#define BIG     ((size_t)64 << 20)
 
 struct reply {
 	struct str bytes;
@@ -172,8 +172,10 @@ void lm_free(struct lm **mp)
 	if (!m)
 		return;
 	*mp = NULL;
-	while (m->conns)
-		conn_free(m->conns);
+	for (struct conn *c = m->conns, *next; c; c = next) {
+		next = c->next;
+		conn_free(c);
+	}
 	for (int i = 0; i < m->requests; i++) {
 		free(m->head[i]);
 		free(m->body[i]);
@@ -221,8 +223,8 @@ void lm_events(struct lm *m, const char *const *data)
 	str_release(&s);
 }
 
-static void delta(
-	struct str *s, void (*fill)(struct json_out *, void *), void *arg, const char *finish)
+static void delta(struct str *s, void (*fill)(struct json_out *, void *), void *arg,
+	const char *finish)
 {
 	struct json_out w;
 
@@ -265,8 +267,8 @@ static void fill_call(struct json_out *w, void *arg)
 	json_close_array(w);
 }
 
-static void two_events(
-	struct lm *m, void (*fill)(struct json_out *, void *), void *arg, const char *finish)
+static void two_events(struct lm *m, void (*fill)(struct json_out *, void *), void *arg,
+	const char *finish)
 {
 	struct str a = STR_INIT(BIG), b = STR_INIT(1000);
 	const char *events[3];

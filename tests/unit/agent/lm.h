@@ -11,7 +11,7 @@
 struct lm;
 
 enum lm_end {
-	LM_END,	  /* the whole body was sent: close */
+	LM_END,   /* the whole body was sent: close */
 	LM_STALL, /* stay silent */
 	LM_BREAK  /* close in the middle: the length that was promised is longer */
 };

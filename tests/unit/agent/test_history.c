@@ -213,14 +213,14 @@ static void damaged_rounds_never_reach_a_prompt(void **state)
 		"UPDATE react_message SET calls = '[{' WHERE round = 2 AND seq = 1",
 		"UPDATE react_message SET calls = '[]' WHERE round = 2 AND seq = 1",
 		"UPDATE react_message SET calls = '{}' WHERE round = 2 AND seq = 1",
-		"UPDATE react_message SET calls = '[{\"id\":\"c1\",\"name\":\"f\",\"args\":\"[]\"}]'"
-		" WHERE round = 2 AND seq = 1",
-		"UPDATE react_message SET calls = '[{\"id\":\"c1\",\"name\":\"f\",\"args\":\"{\"}]'"
-		" WHERE round = 2 AND seq = 1",
-		"UPDATE react_message SET calls = '[{\"id\":7,\"name\":\"f\",\"args\":\"{}\"}]'"
-		" WHERE round = 2 AND seq = 1",
-		"UPDATE react_message SET calls = '[{\"id\":\"c1\",\"id\":\"c1\",\"name\":\"f\","
-		"\"args\":\"{}\"}]' WHERE round = 2 AND seq = 1",
+		("UPDATE react_message SET calls = '[{\"id\":\"c1\",\"name\":\"f\",\"args\":\"[]\"}]'"
+		 " WHERE round = 2 AND seq = 1"),
+		("UPDATE react_message SET calls = '[{\"id\":\"c1\",\"name\":\"f\",\"args\":\"{\"}]'"
+		 " WHERE round = 2 AND seq = 1"),
+		("UPDATE react_message SET calls = '[{\"id\":7,\"name\":\"f\",\"args\":\"{}\"}]'"
+		 " WHERE round = 2 AND seq = 1"),
+		("UPDATE react_message SET calls = '[{\"id\":\"c1\",\"id\":\"c1\",\"name\":\"f\","
+		 "\"args\":\"{}\"}]' WHERE round = 2 AND seq = 1"),
 		"UPDATE react_message SET calls = NULL WHERE round = 2 AND seq = 1",
 		"UPDATE react_message SET call_id = 'c9' WHERE round = 2 AND seq = 2",
 		"UPDATE react_message SET call_id = NULL WHERE round = 2 AND seq = 2",
@@ -309,9 +309,10 @@ static void a_very_long_round_loses_its_oldest_calls(void **state)
 
 static int prompt_of(const struct talk *t, size_t current, int64_t window, struct str *out)
 {
-	struct prompt p = {
-		.model = "m", .workspace = "/w", .extra = "Be kind.", .language = "zh"
-	};
+	struct prompt p = { .model = "m",
+		.workspace = "/w",
+		.extra = "Be kind.",
+		.language = "zh" };
 	struct err e = ERR_INIT;
 
 	p.tools = VIEW("[{\"type\":\"function\"}]");

@@ -97,9 +97,10 @@ static void open_engine(void)
 
 	if (fix.engine)
 		fix.engine->ops->close(&fix.engine);
-	if (react_open(&fix.engine, &fix.env, &e) < 0)
+	if (react_open(&fix.engine, &fix.env, &e) == 0 && fix.engine)
+		fix.engine->on_event = on_event;
+	else
 		fail_msg("%s", e.msg);
-	fix.engine->on_event = on_event;
 }
 
 static int setup(void **state)
@@ -307,8 +308,8 @@ static void make(const char *name, struct view content)
 }
 
 #define DELTA(text) "data: {\"choices\":[{\"delta\":{\"content\":\"" text "\"}}]}\n\n"
-#define STOP	    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
-#define DONE	    "data: [DONE]\n\n"
+#define STOP        "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+#define DONE        "data: [DONE]\n\n"
 
 /* Every message of request i keeps the protocol: pairs of calls and results, an end before a new
  * user message. */
@@ -326,7 +327,7 @@ static void protocol_is_kept(int i)
 	if (json_read(&j, view_of(lm_body(fix.lm, i)), &lim, &e) < 0)
 		fail_msg("%s", e.msg);
 	assert_int_equal(1, json_get_array(j, "messages", JSON_REQUIRED, 10000, &messages, &e));
-	json_each (m, messages) {
+	json_each(m, messages) {
 		struct view role;
 		const struct json *tool_calls = json_member(m, "tool_calls");
 
@@ -336,8 +337,8 @@ static void protocol_is_kept(int i)
 		} else if (view_eqs(role, "tool")) {
 			struct view id;
 
-			assert_int_equal(
-				1, json_get_str(m, "tool_call_id", JSON_REQUIRED, 1, 128, &id, &e));
+			assert_int_equal(1,
+				json_get_str(m, "tool_call_id", JSON_REQUIRED, 1, 128, &id, &e));
 			assert_true(calls > 0 && view_eqs(id, open[0]));
 			memmove(open[0], open[1], sizeof(open[0]) * (size_t)--calls);
 		} else {
@@ -351,15 +352,15 @@ static void protocol_is_kept(int i)
 			assert_false(answered);
 			if (!tool_calls)
 				answered = true;
-			json_each (c, tool_calls) {
+			json_each(c, tool_calls) {
 				struct view id, args;
 				struct json *a;
 
-				assert_int_equal(
-					1, json_get_str(c, "id", JSON_REQUIRED, 1, 128, &id, &e));
-				assert_int_equal(
-					1, json_get_str(json_member(c, "function"), "arguments",
-						   JSON_REQUIRED, 2, 1 << 20, &args, &e));
+				assert_int_equal(1,
+					json_get_str(c, "id", JSON_REQUIRED, 1, 128, &id, &e));
+				assert_int_equal(1,
+					json_get_str(json_member(c, "function"), "arguments",
+						JSON_REQUIRED, 2, 1 << 20, &args, &e));
 				assert_int_equal(0, json_read(&a, args, &json_limits_wire, &e));
 				assert_int_equal(JSON_OBJECT, json_type(a));
 				json_free(&a);
@@ -541,23 +542,25 @@ static void statuses_become_failures(void **state)
 {
 	static const struct {
 		int status;
-		const char *body;
 		enum engine_fail fail;
-		const char *detail;
+		const char *body, *detail;
 	} cases[] = {
-		{ 400, "{\"error\":{\"message\":\"bad tools\"}}", ENGINE_FAIL_REFUSED,
+		{ 400, ENGINE_FAIL_REFUSED, "{\"error\":{\"message\":\"bad tools\"}}",
 			"bad tools (400)" },
-		{ 401, "{\"error\":{\"message\":\"Incorrect API key provided: " KEY "\"}}",
-			ENGINE_FAIL_AUTH, "Incorrect API key provided" },
-		{ 402, "", ENGINE_FAIL_QUOTA, "402" },
-		{ 403, "forbidden\x1b[31m\nhere", ENGINE_FAIL_AUTH, "forbidden here" },
-		{ 404, "<html>no</html>", ENGINE_FAIL_NO_MODEL, "404" },
-		{ 302, "", ENGINE_FAIL_REFUSED, "model.base_url" },
-		{ 413, "", ENGINE_FAIL_TOO_LONG, "413" },
-		{ 429, "{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"pay\"}}",
-			ENGINE_FAIL_QUOTA, "pay" },
-		{ 400, "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too much\"}}",
-			ENGINE_FAIL_TOO_LONG, "too much" },
+		{ 401, ENGINE_FAIL_AUTH,
+			"{\"error\":{\"message\":\"Incorrect API key provided: " KEY "\"}}",
+			"Incorrect API key provided" },
+		{ 402, ENGINE_FAIL_QUOTA, "", "402" },
+		{ 403, ENGINE_FAIL_AUTH, "forbidden\x1b[31m\nhere", "forbidden here" },
+		{ 404, ENGINE_FAIL_NO_MODEL, "<html>no</html>", "404" },
+		{ 302, ENGINE_FAIL_REFUSED, "", "model.base_url" },
+		{ 413, ENGINE_FAIL_TOO_LONG, "", "413" },
+		{ 429, ENGINE_FAIL_QUOTA,
+			"{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"pay\"}}",
+			"pay" },
+		{ 400, ENGINE_FAIL_TOO_LONG,
+			"{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too much\"}}",
+			"too much" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -603,8 +606,8 @@ static void answers_over_the_limits_are_stopped(void **state)
 	ends(ENGINE_FAIL_GARBLED, "");
 	str_reset(&big);
 	while (big.n < ((size_t)20 << 20) + 100)
-		(void)str_adds(
-			&big, ": this is a comment, and a rather long one for what it says\n");
+		(void)str_adds(&big,
+			": this is a comment, and a rather long one for what it says\n");
 	(void)str_adds(&big, DELTA("late") STOP);
 	raw(str_view(&big), 0, LM_END);
 	run("a response over 20 MiB");
@@ -788,10 +791,10 @@ static void works_with_tools(void **state)
 	run("make a list");
 	ends(ENGINE_OK, "Done.");
 	assert_true(fix.acted);
-	assert_string_equal(
-		"read_file(notes.txt)+ write_file(list.md)+ ", str_cstr(&fix.tools_seen));
-	assert_true(asked(
-		1, "\"tool_call_id\":\"c1\",\"content\":\"[notes.txt: lines 1-1 of 1]\\nmilk"));
+	assert_string_equal("read_file(notes.txt)+ write_file(list.md)+ ",
+		str_cstr(&fix.tools_seen));
+	assert_true(asked(1,
+		"\"tool_call_id\":\"c1\",\"content\":\"[notes.txt: lines 1-1 of 1]\\nmilk"));
 	assert_true(asked(2, "[created list.md: 7 bytes]"));
 	protocol_is_kept(1);
 	protocol_is_kept(2);
@@ -871,8 +874,8 @@ static void two_mebibytes_of_arguments_are_told(void **state)
 			(void)str_addc(&body, 'x');
 		(void)str_adds(&body, "\"}}]}}]}\n\n");
 	}
-	(void)str_adds(
-		&body, "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n");
+	(void)str_adds(&body,
+		"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n");
 	raw(str_view(&body), 0, LM_END);
 	lm_text(fix.lm, "sorry");
 	run("go");
@@ -1237,12 +1240,12 @@ static void new_begins_afresh(void **state)
 	(void)state;
 	lm_text(fix.lm, "ok");
 	run("the word is apple");
-	assert_int_equal(0, fix.engine->ops->command(
-				    fix.engine, ENGINE_CMD_NEW, "me", VIEW_NONE, "zh", &reply, &e));
+	assert_int_equal(0, fix.engine->ops->command(fix.engine, ENGINE_CMD_NEW, "me", VIEW_NONE,
+				    "zh", &reply, &e));
 	assert_string_equal("好，新的对话开始了。", str_cstr(&reply));
 	str_reset(&reply);
-	assert_int_equal(0, fix.engine->ops->command(
-				    fix.engine, ENGINE_CMD_NEW, "me", VIEW_NONE, "en", &reply, &e));
+	assert_int_equal(0, fix.engine->ops->command(fix.engine, ENGINE_CMD_NEW, "me", VIEW_NONE,
+				    "en", &reply, &e));
 	assert_string_equal("A new conversation begins.", str_cstr(&reply));
 	lm_text(fix.lm, "which word?");
 	run("the word?");
@@ -1263,8 +1266,8 @@ static void new_while_a_turn_runs_keeps_them_apart(void **state)
 	begin("old question");
 	while (fix.text.n == 0)
 		step();
-	assert_int_equal(0, fix.engine->ops->command(
-				    fix.engine, ENGINE_CMD_NEW, "me", VIEW_NONE, "en", &reply, &e));
+	assert_int_equal(0, fix.engine->ops->command(fix.engine, ENGINE_CMD_NEW, "me", VIEW_NONE,
+				    "en", &reply, &e));
 	cancel();
 	wait_done();
 	lm_text(fix.lm, "hi");

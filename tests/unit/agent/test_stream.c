@@ -176,12 +176,12 @@ static void thoughts_in_their_forms_are_not_text(void **state)
 	(void)state;
 	assert_int_equal(0, delta("\"reasoning_content\":\"a\",\"content\":\"\""));
 	assert_int_equal(0, delta("\"reasoning\":\"b\""));
-	assert_int_equal(
-		0, delta("\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"c\"}]"));
+	assert_int_equal(0,
+		delta("\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"c\"}]"));
 	/* two at once say the same */
 	assert_int_equal(0, delta("\"reasoning\":\"d\",\"reasoning_details\":[{\"text\":\"d\"}]"));
-	assert_int_equal(
-		0, delta("\"reasoning_content\":null,\"reasoning\":null,\"content\":\"X\""));
+	assert_int_equal(0,
+		delta("\"reasoning_content\":null,\"reasoning\":null,\"content\":\"X\""));
 	finish("stop");
 	assert_int_equal(STREAM_TEXT, end());
 	assert_string_equal("abcd", str_cstr(&seen.thought));
@@ -201,9 +201,9 @@ static void thoughts_alone_are_no_answer(void **state)
 static void content_may_be_a_list_of_parts(void **state)
 {
 	(void)state;
-	assert_int_equal(
-		0, delta("\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"image\"},"
-			 "{\"type\":\"text\",\"text\":\"b\"}]"));
+	assert_int_equal(0,
+		delta("\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"image\"},"
+		      "{\"type\":\"text\",\"text\":\"b\"}]"));
 	finish("stop");
 	assert_int_equal(STREAM_TEXT, end());
 	assert_string_equal("ab", str_cstr(&seen.text));
@@ -521,12 +521,12 @@ static void calls_by_index(void **state)
 				  "\"function\":{\"name\":\"read_file\",\"arguments\":\"\"}}]"));
 	assert_int_equal(0, delta("\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":"
 				  "\"{\\\"path\\\":\"}}]"));
-	assert_int_equal(
-		0, delta("\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"function\":{\"name\":"
-			 "\"glob\",\"arguments\":\"{\"}}]"));
-	assert_int_equal(
-		0, delta("\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":"
-			 "\"\\\"x\\\"}\"}},{\"index\":1,\"function\":{\"arguments\":\"}\"}}]"));
+	assert_int_equal(0,
+		delta("\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"function\":{\"name\":"
+		      "\"glob\",\"arguments\":\"{\"}}]"));
+	assert_int_equal(0,
+		delta("\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":"
+		      "\"\\\"x\\\"}\"}},{\"index\":1,\"function\":{\"arguments\":\"}\"}}]"));
 	finish("tool_calls");
 	assert_int_equal(STREAM_CALLS, end());
 	assert_int_equal(2, stream_calls(stream));
@@ -617,8 +617,8 @@ static void calls_by_whatever_tells_them_apart(void **state)
 		for (size_t k = 0; cases[i].deltas[k]; k++) {
 			char text[1000];
 
-			(void)snprintf(
-				text, sizeof(text), "\"tool_calls\":[%s]", cases[i].deltas[k]);
+			(void)snprintf(text, sizeof(text), "\"tool_calls\":[%s]",
+				cases[i].deltas[k]);
 			assert_int_equal(0, delta(text));
 		}
 		finish("tool_calls");
@@ -659,10 +659,10 @@ static void an_id_that_comes_twice_for_two_whole_calls_stays_one_each(void **sta
 {
 	(void)state;
 	/* One answer, two calls, the same id: told apart by index and closed arguments. */
-	assert_int_equal(
-		0, delta("\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"f\","
-			 "\"arguments\":\"{\\\"a\\\":1}\"}},{\"index\":1,\"id\":\"x\",\"function\":"
-			 "{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":2}\"}}]"));
+	assert_int_equal(0,
+		delta("\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"f\","
+		      "\"arguments\":\"{\\\"a\\\":1}\"}},{\"index\":1,\"id\":\"x\",\"function\":"
+		      "{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":2}\"}}]"));
 	finish("tool_calls");
 	assert_int_equal(STREAM_CALLS, end());
 	assert_int_equal(2, stream_calls(stream));
@@ -735,9 +735,9 @@ static void arguments_at_and_over_a_mebibyte(void **state)
 
 		assert_int_equal(0, teardown(state));
 		assert_int_equal(0, setup(state));
-		assert_int_equal(
-			0, delta("\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\","
-				 "\"arguments\":\"{\\\"a\\\":\\\"\"}}]"));
+		assert_int_equal(0,
+			delta("\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\","
+			      "\"arguments\":\"{\\\"a\\\":\\\"\"}}]"));
 		while (left > 0) {
 			size_t n = left < 60000 ? left : 60000;
 
@@ -749,8 +749,8 @@ static void arguments_at_and_over_a_mebibyte(void **state)
 			assert_int_equal(0, delta(str_cstr(&piece)));
 			left -= n;
 		}
-		assert_int_equal(
-			0, delta("\"tool_calls\":[{\"function\":{\"arguments\":\"\\\"}\"}}]"));
+		assert_int_equal(0,
+			delta("\"tool_calls\":[{\"function\":{\"arguments\":\"\\\"}\"}}]"));
 		finish("tool_calls");
 		assert_int_equal(STREAM_CALLS, end());
 		assert_int_equal(over == 0, stream_call(stream, 0).args_fault == NULL);

@@ -1,6 +1,5 @@
 #include "fakes.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +25,7 @@ void fake_clock_init(struct fake_clock *c)
 void settle(struct loop *l)
 {
 	for (int i = 0; i < 200; i++)
-		assert(loop_step(l, 0, NULL) == 0);
+		must(loop_step(l, 0, NULL) == 0);
 }
 
 void pass(struct fake_clock *c, struct loop *l, int64_t ms)
@@ -51,8 +50,8 @@ static void channel_stop(struct channel *c, void (*done)(void *), void *arg)
 	done(arg);
 }
 
-static int channel_send(
-	struct channel *c, const struct chan_send *s, chan_sent_cb *cb, void *arg, struct err *e)
+static int channel_send(struct channel *c, const struct chan_send *s, chan_sent_cb *cb, void *arg,
+	struct err *e)
 {
 	struct fake_channel *f = (struct fake_channel *)c;
 	struct fake_sent *sent = &f->sent[f->nsent];
@@ -61,7 +60,7 @@ static int channel_send(
 		return err_set(e, E_BUSY, "a send is under way");
 	if (f->refuse)
 		return err_set(e, E_NET, "no line");
-	assert(f->nsent < FAKE_SENT_MAX);
+	must(f->nsent < FAKE_SENT_MAX);
 	snprintf(sent->to, sizeof(sent->to), "%s", s->to);
 	snprintf(sent->token, sizeof(sent->token), "%s", s->token);
 	snprintf(sent->client_id, sizeof(sent->client_id), "%s", s->client_id);
@@ -82,7 +81,7 @@ void fake_land(struct fake_channel *f, enum chan_outcome what)
 	const char *why = what == CHAN_ACCEPTED ? "" : f->why ? f->why : "scripted";
 	char id[24];
 
-	assert(f->flying);
+	must(f->flying);
 	f->flying = false;
 	snprintf(id, sizeof(id), "%d", 7000 + f->nsent);
 	f->sent[f->nsent - 1].outcome = what;
@@ -140,7 +139,7 @@ void fake_channel_open(struct fake_channel *f, struct loop *l)
 	f->channel.ops = &channel_ops;
 	f->loop = l;
 	f->link = CHAN_LINK_UP;
-	assert(timer_new(&f->timer, l, on_timer, f, NULL) == 0);
+	must(timer_new(&f->timer, l, on_timer, f, NULL) == 0);
 }
 
 void fake_channel_close(struct fake_channel *f)
@@ -158,7 +157,7 @@ void fake_forget(struct fake_channel *f)
 
 void fake_script(struct fake_channel *f, const enum chan_outcome *list, int n)
 {
-	assert(n <= 64);
+	must(n <= 64);
 	memcpy(f->script, list, (size_t)n * sizeof(*list));
 	f->nscript = n;
 	f->at_script = 0;
@@ -187,7 +186,7 @@ static int engine_save(void *arg, struct err *e)
 	g->saves++;
 	if (g->save_fails)
 		return err_set(e, E_IO, "the history is broken");
-	assert(db_in_transaction(g->db));
+	must(db_in_transaction(g->db));
 	return db_exec(g->db, "INSERT INTO fake_history DEFAULT VALUES", e);
 }
 
@@ -199,7 +198,7 @@ void fake_done(struct fake_engine *g, enum engine_fail fail, const char *text, c
 		.text = view_of(text ? text : ""),
 		.detail = detail ? detail : "" };
 
-	assert(g->running);
+	must(g->running);
 	g->running = false;
 	ev.save = engine_save;
 	ev.save_arg = g;
@@ -226,7 +225,7 @@ static int engine_start(struct engine *e, const struct turn_input *in, struct er
 
 	if (g->refuse)
 		return err_set(err, E_IO, "the engine does not start");
-	assert(!g->running);
+	must(!g->running);
 	g->running = true;
 	g->starts++;
 	g->turn = in->turn;
@@ -301,9 +300,9 @@ void fake_engine_open(struct fake_engine *g, struct loop *l, struct db *db)
 	g->engine.ops = &engine_ops;
 	g->loop = l;
 	g->db = db;
-	assert(timer_new(&g->timer, l, engine_on_timer, g, NULL) == 0);
-	assert(db_exec(db, "CREATE TABLE IF NOT EXISTS fake_history (n INTEGER PRIMARY KEY)",
-		       NULL) == 0);
+	must(timer_new(&g->timer, l, engine_on_timer, g, NULL) == 0);
+	must(db_exec(db, "CREATE TABLE IF NOT EXISTS fake_history (n INTEGER PRIMARY KEY)", NULL) ==
+		0);
 }
 
 void fake_engine_close(struct fake_engine *g)

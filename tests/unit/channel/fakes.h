@@ -6,12 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "agent/engine.h"
 #include "base/clock.h"
 #include "base/db/db.h"
 #include "base/loop.h"
 #include "channel/channel.h"
+
+/* As assert(), in every build. */
+#define must(what) ((what) ? (void)0 : abort())
 
 /* --- Time ------------------------------------------------------------------------------------- */
 struct fake_clock {
@@ -62,7 +66,7 @@ void fake_script(struct fake_channel *f, const enum chan_outcome *list, int n);
 void fake_land(struct fake_channel *f, enum chan_outcome what);
 const char *fake_last(const struct fake_channel *f); /* text of the newest send, or "" */
 int fake_count(const struct fake_channel *f, const char *needle); /* sends that hold it */
-void fake_forget(struct fake_channel *f);			  /* nsent = 0 */
+void fake_forget(struct fake_channel *f);                         /* nsent = 0 */
 
 /* --- Engine ----------------------------------------------------------------------------------- */
 struct fake_engine {

@@ -1,6 +1,5 @@
 #include "house.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include "world.h"
 
-#define GUEST	 "guest@im.wechat"
+#define GUEST    "guest@im.wechat"
 #define STRANGER "stranger@im.wechat"
 
 struct house {

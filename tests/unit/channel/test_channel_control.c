@@ -132,8 +132,8 @@ static void a_replay_is_a_no_op_also_after_a_restart(void **state)
 	m.token = "t2";
 	assert_int_equal(0, house_hear_msg(h, &m));
 	assert_int_equal(1, world_int(&h->w, "SELECT sends FROM channel_peer"));
-	assert_int_equal(
-		0, world_int(&h->w, "SELECT count(*) FROM channel_peer WHERE token = 't2'"));
+	assert_int_equal(0,
+		world_int(&h->w, "SELECT count(*) FROM channel_peer WHERE token = 't2'"));
 	house_crash(h);
 	assert_int_equal(0, house_hear_msg(h, &m));
 	assert_int_equal(0, h->engine.starts);
@@ -245,9 +245,11 @@ static void what_cannot_be_read_is_answered_once(void **state)
 		{ CHAN_MSG_OK, 1, "cannot open pictures" },
 	};
 	struct house *h = *state;
-	struct chan_item item = {
-		.kind = CHAN_IMAGE, .name = "", .full_url = "", .param = "", .key = ""
-	};
+	struct chan_item item = { .kind = CHAN_IMAGE,
+		.name = "",
+		.full_url = "",
+		.param = "",
+		.key = "" };
 	char id[16];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -830,6 +832,17 @@ static void text_events_are_not_sent_on_their_own(void **state)
 	assert_string_equal("the end", last(h));
 }
 
+static void an_answer_goes_through_the_formatter(void **state)
+{
+	struct house *h = *state;
+
+	h->settings.mode = FORMAT_PLAIN;
+	assert_int_equal(0, control_apply(h->control, &h->settings, NULL));
+	house_hear(h, OWNER, "go");
+	house_answer(h, "<think>hidden</think>**bold**");
+	assert_string_equal("bold", last(h));
+}
+
 static void a_file_is_named_in_the_answer(void **state)
 {
 	struct house *h = *state;
@@ -1195,8 +1208,8 @@ static void a_prompt_that_is_dropped_ends(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		struct heard got = { .events = 0 };
 
-		assert_int_equal(
-			0, control_ask(h->control, VIEW("x"), on_ask, &got, &ticket, NULL));
+		assert_int_equal(0,
+			control_ask(h->control, VIEW("x"), on_ask, &got, &ticket, NULL));
 		house_hear(h, OWNER, how[i]);
 		assert_int_equal(1, got.done);
 		assert_int_equal(ENGINE_FAIL_CANCELLED, got.fail);
@@ -1394,18 +1407,17 @@ static void a_shutdown_lets_a_send_land(void **state)
 	fake_land(&h->w.wire, CHAN_ACCEPTED);
 	settle(h->w.loop);
 	assert_int_equal(1, done);
-	assert_int_equal(
-		1, world_int(&h->w, "SELECT count(*) FROM channel_outbox WHERE state = 2"));
+	assert_int_equal(1,
+		world_int(&h->w, "SELECT count(*) FROM channel_outbox WHERE state = 2"));
 }
 
 static void settings_out_of_range_are_refused(void **state)
 {
 	static const struct {
-		int queue;
+		int queue, rc;
 		size_t text;
-		int rc;
-	} rows[] = { { 0, 100, -1 }, { 1, 100, 0 }, { 1000, 100, 0 }, { 1001, 100, -1 },
-		{ 10, 0, -1 }, { 10, 1, 0 }, { 10, 3800, 0 }, { 10, 3801, -1 } };
+	} rows[] = { { 0, -1, 100 }, { 1, 0, 100 }, { 1000, 0, 100 }, { 1001, -1, 100 },
+		{ 10, -1, 0 }, { 10, 0, 1 }, { 10, 0, 3800 }, { 10, -1, 3801 } };
 	struct house *h = *state;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -1473,6 +1485,7 @@ int main(void)
 		T(an_engine_that_does_not_start_is_told),
 		T(still_working_is_said_once_after_thirty_seconds),
 		T(text_events_are_not_sent_on_their_own),
+		T(an_answer_goes_through_the_formatter),
 		T(a_file_is_named_in_the_answer),
 		T(a_notice_outside_any_turn_goes_to_the_owner),
 		T(a_turn_past_its_deadline_is_ended_and_told),

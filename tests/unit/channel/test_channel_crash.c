@@ -94,7 +94,7 @@ static void check_end(struct house *h)
 static void run(int first, int second)
 {
 	static struct house h;
-	int crash_at[2] = { first, second };
+	const int crash_at[2] = { first, second };
 
 	memset(starts_of, 0, sizeof(starts_of));
 	house_open(&h);

@@ -79,11 +79,8 @@ static pid_t spawn(const char *name, const char *home, const char *mode, int *ou
 	assert_int_equal(0, pipe2(fd, O_CLOEXEC));
 	pid = fork();
 	if (pid == 0) {
-		char *argv[] = { (char *)(uintptr_t)name, (char[]){ "run" },
-			(char *)(uintptr_t)home, (char *)(uintptr_t)mode, NULL };
-
 		dup2(fd[1], 1);
-		execv("/proc/self/exe", argv);
+		execl("/proc/self/exe", name, "run", home, mode, (char *)NULL);
 		_exit(127);
 	}
 	close(fd[1]);
@@ -117,8 +114,8 @@ static bool is_alive(pid_t pid)
 
 static void write_pid_file(struct fix *f, const char *text)
 {
-	assert_int_equal(
-		0, file_replace(scratch_path(&f->s, "kairo.pid"), 0600, view_of(text), NULL));
+	assert_int_equal(0,
+		file_replace(scratch_path(&f->s, "kairo.pid"), 0600, view_of(text), NULL));
 }
 
 /* --- Claiming --------------------------------------------------------------------------------- */

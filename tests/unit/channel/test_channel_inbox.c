@@ -51,8 +51,8 @@ static void an_id_is_new_once(void **state)
 	for (int round = 0; round < 2; round++) {
 		for (size_t i = 0; i < 4; i++) {
 			assert_int_equal(round == 1, inbox_seen(&w->room, ids[i], NULL));
-			assert_int_equal(
-				round == 0, inbox_see(&w->room, ids[i], DISP_QUEUED, NULL));
+			assert_int_equal(round == 0,
+				inbox_see(&w->room, ids[i], DISP_QUEUED, NULL));
 		}
 		world_reopen_db(w);
 	}
@@ -255,7 +255,7 @@ static void ended_rows_are_forgotten_by_age_and_number(void **state)
 	assert_int_equal(1, put(w, OWNER, "waits", NULL));
 	assert_int_equal(0, inbox_prune(&w->room, NULL));
 	assert_int_equal(1001, world_int(w, "SELECT count(*) FROM channel_inbox"));
-	w->clock.wall += 31 * 24 * HOUR;
+	w->clock.wall += (int64_t)31 * 24 * HOUR;
 	assert_int_equal(0, inbox_prune(&w->room, NULL));
 	assert_int_equal(1, world_int(w, "SELECT count(*) FROM channel_inbox"));
 	assert_int_equal(1, waiting(w, NULL));
@@ -271,8 +271,8 @@ static void a_done_text_is_kept_short_and_an_unfinished_one_whole(void **state)
 		str_adds(&big, "好");
 	assert_int_equal(1, put(w, OWNER, str_cstr(&big), &seq));
 	assert_int_equal(0, inbox_move(&w->room, seq, INBOX_FAILED, 1, NULL));
-	assert_int_equal(
-		(int64_t)(big.n / 3), world_int(w, "SELECT length(text) FROM channel_inbox"));
+	assert_int_equal((int64_t)(big.n / 3),
+		world_int(w, "SELECT length(text) FROM channel_inbox"));
 	assert_int_equal(0, inbox_move(&w->room, seq, INBOX_DONE, 1, NULL));
 	assert_int_equal(4000, world_int(w, "SELECT length(text) FROM channel_inbox"));
 	str_release(&big);

@@ -242,8 +242,8 @@ static void each_kind_has_its_own_ceiling(void **state)
 		for (int spent = rows[i].cap - 1; spent <= rows[i].cap; spent++) {
 			world_sql(&f->w, "DELETE FROM channel_outbox");
 			fake_forget(&f->w.wire);
-			assert_int_equal(
-				0, peer_heard(&f->w.room, OWNER, "t", LANG_EN, spent, NULL));
+			assert_int_equal(0,
+				peer_heard(&f->w.room, OWNER, "t", LANG_EN, spent, NULL));
 			assert_int_equal(0, peer_set_told(&f->w.room, OWNER, NULL));
 			assert_int_equal(0, outbox_add(f->o, OWNER, rows[i].kind, 9, VIEW("x"),
 						    &f->asked, NULL));
@@ -763,9 +763,9 @@ static void an_endless_answer_is_cut_off_and_says_so(void **state)
 	f->w.room.text_limit = 10;
 	add_answer(f, OWNER, 1, 8);
 	assert_int_equal(OUTBOX_PARTS_MAX, world_int(&f->w, "SELECT count(*) FROM channel_outbox"));
-	assert_int_equal(
-		1, world_int(&f->w,
-			   "SELECT count(*) FROM channel_outbox WHERE text LIKE '%not kept%'"));
+	assert_int_equal(1,
+		world_int(&f->w,
+			"SELECT count(*) FROM channel_outbox WHERE text LIKE '%not kept%'"));
 }
 
 int main(void)

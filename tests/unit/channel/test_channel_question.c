@@ -80,8 +80,8 @@ static void a_plain_question_is_shown_as_prose(void **state)
 
 	fake_ask(&h->engine, ENGINE_QUESTION, "q1", "Which colour?", colours);
 	house_wait(h, 1000);
-	assert_string_equal(
-		"[A] Which colour?\n1. red\n2. b＜l＞ue\nReply with 1 to 2 only.", last(h));
+	assert_string_equal("[A] Which colour?\n1. red\n2. b＜l＞ue\nReply with 1 to 2 only.",
+		last(h));
 }
 
 static void a_command_cannot_close_its_fence(void **state)
@@ -308,7 +308,8 @@ static void an_answer_before_the_question_was_accepted_does_not_count(void **sta
 static void an_answer_written_before_but_heard_after_does_not_count(void **state)
 {
 	struct house *h = *state;
-	int64_t skew = -3 * 3600 * 1000; /* the phone's clock is hours off; that does not matter */
+	int64_t skew = -(int64_t)3 * 3600 *
+	               1000; /* the phone's clock is hours off; that does not matter */
 
 	hear_at(h, "/status", h->w.clock.wall + skew);
 	house_wait(h, 5000);

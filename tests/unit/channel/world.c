@@ -1,15 +1,13 @@
 #include "world.h"
 
-#include <assert.h>
-
 /* A kill is played in this process: what SQLite has written is there afterwards, synced or not. */
 static void open_db(struct world *w)
 {
 	struct err e = ERR_INIT;
 
-	assert(db_open(&w->db, scratch_path(&w->scratch, "state.db"), &e) == 0);
-	assert(db_exec(w->db, "PRAGMA synchronous = OFF", &e) == 0);
-	assert(sql_migrate(w->db, &e) == 0);
+	must(db_open(&w->db, scratch_path(&w->scratch, "state.db"), &e) == 0);
+	must(db_exec(w->db, "PRAGMA synchronous = OFF", &e) == 0);
+	must(sql_migrate(w->db, &e) == 0);
 }
 
 void world_open(struct world *w)
@@ -19,9 +17,9 @@ void world_open(struct world *w)
 	memset(w, 0, sizeof(*w));
 	scratch_make(&w->scratch);
 	fake_clock_init(&w->clock);
-	assert(loop_open(&w->loop, &w->clock.clock, &e) == 0);
+	must(loop_open(&w->loop, &w->clock.clock, &e) == 0);
 	if (getenv("KAIRO_TEST_LOG"))
-		assert(log_open_fd(&w->log, 2, LOG_DEBUG, &e) == 0);
+		must(log_open_fd(&w->log, 2, LOG_DEBUG, &e) == 0);
 	open_db(w);
 	fake_channel_open(&w->wire, w->loop);
 	w->room = (struct room){ .loop = w->loop,
