@@ -328,7 +328,8 @@ static int open_log(struct app *a, struct err *e)
 
 static int load_settings(struct app *a, struct err *e)
 {
-	if (config_load(&a->cfg, a->home->dir, e) < 0 || config_load_key(a->cfg, e) < 0)
+	if (config_load(&a->cfg, a->home->dir, e) < 0 || config_load_key(a->cfg, e) < 0 ||
+		check_ca_file(a->cfg, e) < 0)
 		return -1;
 	if (account_load(&a->account, a->home->dir, e) == 0)
 		return 0;

@@ -66,6 +66,9 @@ size_t config_warnings(const struct config *c, const struct account *acc, const 
 /* http rules for the iLink hosts, and for the model's host. */
 void rules_for_ilink(struct http_rules *r, const struct config *c);
 void rules_for_model(struct http_rules *r, const struct config *c);
+/* E_NOTFOUND, E_DENIED: network.ca_file is set and cannot be read; said by its name, before a TLS
+ * failure would say it by the host's. */
+int check_ca_file(const struct config *c, struct err *e);
 /* The path of kairo-tool: beside this program (build tree), else in libexec. */
 int find_helper(char out[PATH_SIZE], struct err *e);
 void control_settings_from(struct control_settings *s, const struct config *c);

@@ -79,6 +79,9 @@ static bool check_config(struct doctor *d)
 	}
 	if (config_load_key(d->cfg, &e) < 0)
 		bad(d, true, "config", "kairo config set model.api_key --stdin", "%s", e.msg);
+	else if (check_ca_file(d->cfg, &e) < 0)
+		bad(d, true, "config", "kairo config set network.ca_file PATH, or unset it", "%s",
+			e.msg);
 	else
 		ok("config", "%s/" CONFIG_FILE, d->home->dir);
 	const char *lines[16];
@@ -289,8 +292,9 @@ static const char *advice(enum http_fail f)
 	switch (f) {
 	case HTTP_FAIL_TLS:
 		return "check the clock, ca-certificates, and whether a proxy breaks TLS open";
+	case HTTP_FAIL_URL:
 	case HTTP_FAIL_PEER:
-		return "the address is not public; for a local test server set "
+		return "the address is not public https; for a local test server set "
 		       "network.allow_loopback";
 	case HTTP_FAIL_TIMEOUT:
 		return "the host does not answer in time; try again, or check the network";
@@ -320,7 +324,8 @@ static void check_clock(struct doctor *d)
 	int64_t skew = d->server_time ? now - d->server_time : 0;
 
 	if (!d->server_time)
-		ok("clock", "not compared: no server answered");
+		ok("clock", "not compared: %s",
+			d->reached ? "the server gives no time" : "no server answered");
 	else if (llabs(skew) > CLOCK_SKEW_S)
 		bad(d, true, "clock", "set the clock (timedatectl set-ntp true)",
 			"%lld s away from the server's time", (long long)skew);
@@ -421,7 +426,8 @@ static void check_model(struct doctor *d)
 		bad(d, false, "model", "fine when `kairo ask hello` answers",
 			"the host answers, but does not list its models (status %d)", a.status);
 	else
-		ok("model", "%s, the key is accepted", d->cfg->model.name);
+		ok("model", "%s, %s", d->cfg->model.name,
+			d->cfg->model.api_key[0] ? "the key is accepted" : "no key is asked for");
 }
 
 /* --- The daemon ------------------------------------------------------------------------------- */

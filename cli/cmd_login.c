@@ -22,19 +22,33 @@ struct session {
 	struct config *cfg;
 	char workspace[PATH_SIZE];
 	int64_t dead_at; /* monotonic: when the code shown will be too old */
-	bool waiting;    /* a countdown is on the screen */
+	bool counting;   /* down, on the screen */
+	bool mid_line;   /* what is printed next must begin a line of its own */
 	bool tty;
 	int code; /* of the command */
 };
+
+/* What follows begins a line of its own. */
+static void close_line(struct session *s)
+{
+	if (s->mid_line)
+		putchar('\n');
+	s->mid_line = false;
+	fflush(stdout);
+}
 
 static void end(struct session *s, int code)
 {
 	s->code = code;
 	timer_disarm(s->tick);
-	if (s->waiting && s->tty)
-		putchar('\n');
-	s->waiting = false;
+	close_line(s);
 	loop_stop(s->loop);
+}
+
+static void fail(struct session *s, const struct err *e)
+{
+	close_line(s);
+	end(s, say_err(e));
 }
 
 static void on_tick(void *arg)
@@ -42,19 +56,19 @@ static void on_tick(void *arg)
 	struct session *s = arg;
 	int64_t left = (s->dead_at - loop_now(s->loop)) / 1000;
 
-	if (s->waiting && s->tty) {
+	if (s->counting && s->tty) {
 		printf("\rthe code lives for about %lld more seconds \b",
 			(long long)(left > 0 ? left : 0));
 		fflush(stdout);
+		s->mid_line = true;
 	}
 	timer_arm(s->tick, 1000);
 }
 
 static void say(struct session *s, const char *text)
 {
-	if (s->waiting && s->tty)
-		putchar('\n');
-	s->waiting = false;
+	close_line(s);
+	s->counting = false;
 	puts(text);
 	fflush(stdout);
 }
@@ -103,9 +117,16 @@ static void show_qr(struct session *s, const struct login_report *r)
 	putchar('\n');
 	fflush(stdout);
 	s->dead_at = loop_now(s->loop) + r->left_ms;
-	s->waiting = true;
+	s->counting = true;
 	timer_arm(s->tick, 0);
 	str_release(&link);
+}
+
+static void prompt(struct session *s)
+{
+	fputs("number: ", stdout);
+	fflush(stdout);
+	s->mid_line = true;
 }
 
 /* Standard input has ended, or is of a kind that cannot be waited for. */
@@ -114,9 +135,8 @@ static void nobody_types(struct session *s)
 	struct err e = ERR_INIT;
 
 	watch_free(&s->keys);
-	putchar('\n');
 	err_set(&e, E_IO, "nobody can type the number: run kairo login in a terminal");
-	end(s, say_err(&e));
+	fail(s, &e);
 }
 
 static void on_key(void *arg, int fd, int what)
@@ -132,13 +152,15 @@ static void on_key(void *arg, int fd, int what)
 		return;
 	}
 	struct view line = view_trim((struct view){ buf, (size_t)n });
-	if (line.n && login_number(s->login, line, &e) < 0) {
-		say_err(&e);
-		fputs("number: ", stdout);
-		fflush(stdout);
+	s->mid_line = !isatty(STDIN_FILENO); /* a terminal has shown the Enter */
+	if (line.n && login_number(s->login, line, &e) == 0) {
+		watch_free(&s->keys);
 		return;
 	}
-	watch_free(&s->keys);
+	close_line(s);
+	if (line.n)
+		say_err(&e);
+	prompt(s);
 }
 
 static void ask_number(struct session *s, const char *text)
@@ -146,8 +168,7 @@ static void ask_number(struct session *s, const char *text)
 	struct err e = ERR_INIT;
 
 	say(s, text);
-	fputs("number: ", stdout);
-	fflush(stdout);
+	prompt(s);
 	if (!s->keys && watch_new(&s->keys, s->loop, STDIN_FILENO, WATCH_READ, on_key, s, &e) < 0)
 		nobody_types(s);
 }
@@ -188,21 +209,21 @@ static void on_report(void *arg, const struct login_report *r)
 		say(s, "the account lives in another data centre; going there");
 		break;
 	case LOGIN_TROUBLE:
-		if (s->waiting && s->tty)
-			putchar('\n');
+		close_line(s);
 		fputs("trouble, trying again: ", stdout);
 		print_safe(stdout, r->text);
 		putchar('\n');
+		fflush(stdout);
 		break;
-	case LOGIN_DONE: end(s, store(s, &r->result)); break;
+	case LOGIN_DONE:
+		close_line(s);
+		end(s, store(s, &r->result));
+		break;
 	case LOGIN_ALREADY:
 		say(s, "this machine is already connected; kairo login --force makes a new connection");
 		end(s, EXIT_DONE);
 		break;
-	case LOGIN_FAILED:
-		say(s, "");
-		end(s, say_err(r->err));
-		break;
+	case LOGIN_FAILED: fail(s, r->err); break;
 	}
 }
 
@@ -211,7 +232,7 @@ static void on_interrupt(void *arg, int signo)
 	struct session *s = arg;
 
 	(void)signo;
-	say(s, "\ninterrupted; nothing was changed");
+	say(s, "interrupted; nothing was changed");
 	end(s, EXIT_FAILED);
 }
 
@@ -228,7 +249,8 @@ static int by_qr(struct session *s, const char *base_url, bool force, struct err
 	if (account_load(&old, s->home->dir, &none) < 0)
 		old = NULL;
 	rules_for_ilink(&rules, s->cfg);
-	if (loop_open(&s->loop, NULL, e) < 0 || http_open(&http, s->loop, &rules, NULL, e) < 0 ||
+	if (check_ca_file(s->cfg, e) < 0 || loop_open(&s->loop, NULL, e) < 0 ||
+		http_open(&http, s->loop, &rules, NULL, e) < 0 ||
 		timer_new(&s->tick, s->loop, on_tick, s, e) < 0 ||
 		sigwatch_new(&intr, s->loop, SIGINT, on_interrupt, s, e) < 0 ||
 		sigwatch_new(&term, s->loop, SIGTERM, on_interrupt, s, e) < 0)

@@ -29,6 +29,13 @@ void rules_for_model(struct http_rules *r, const struct config *c)
 	};
 }
 
+int check_ca_file(const struct config *c, struct err *e)
+{
+	if (c->network.ca_file[0] && access(c->network.ca_file, R_OK) < 0)
+		return err_sys(e, "network.ca_file %s", c->network.ca_file);
+	return 0;
+}
+
 int find_helper(char out[PATH_SIZE], struct err *e)
 {
 	char self[PATH_SIZE];
