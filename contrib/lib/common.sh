@@ -7,7 +7,7 @@ build_packages="build-essential cmake ninja-build pkg-config libcurl4-openssl-de
  libpcre2-dev"
 demo_packages="ca-certificates curl jq"
 test_packages="libcmocka-dev clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev cppcheck
- python3 curl jq openssl procps ca-certificates git chromium"
+ python3 curl jq openssl procps ca-certificates git chromium zbar-tools"
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() {

@@ -266,6 +266,8 @@ class Numbers(LoginCase):
         for typed in ("abc\n", "12 34\n", "1" * 17 + "\n", "&x=1\n"):
             t.type(typed)
             t.expect("1 to 16 digits.*number: ")
+        t.type("\n")
+        t.expect("number: ")
         t.type("  4711 \n")
         t.expect("connected")
         self.assertEqual(t.code(), 0)
