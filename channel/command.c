@@ -370,9 +370,26 @@ static int run_clear(struct control *c, struct command_call *call, struct err *e
 	return n > 0 ? say(call, W_CLEARED, NUM(n)) : say(call, W_QUEUE_EMPTY);
 }
 
+/* Typing shows that it has begun; words are due only where it has to wait. */
+static int say_retry(struct control *c, struct command_call *call, struct view text, struct err *e)
+{
+	struct str shown = STR_INIT(1024);
+	struct dispatcher_now now;
+	bool paused;
+	int n, rc = 0;
+
+	if (dispatcher_paused(c->dispatcher, &paused, e) < 0 ||
+		inbox_waiting(&c->room, NULL, &n, e) < 0)
+		return -1;
+	words_excerpt(&shown, text, EXCERPT_CHARS);
+	if (paused || n > 1 || dispatcher_now(c->dispatcher, &now))
+		rc = say(call, W_RETRY_TAKEN, str_cstr(&shown));
+	str_release(&shown);
+	return rc;
+}
+
 static int run_retry(struct control *c, struct command_call *call, struct err *e)
 {
-	struct str text = STR_INIT(1024);
 	struct inbox_item it;
 	int rc;
 
@@ -385,13 +402,10 @@ static int run_retry(struct control *c, struct command_call *call, struct err *e
 			NULL, e);
 		if (rc == 0)
 			rc = say(call, W_NOT_TAKEN, NUM(1), NUM(c->room.queue_limit));
-		else if (rc == 1 && (rc = inbox_move(&c->room, it.seq, INBOX_RETRIED, 0, e)) == 0) {
-			words_excerpt(&text, str_view(&it.text), EXCERPT_CHARS);
-			rc = say(call, W_RETRY_TAKEN, str_cstr(&text));
-		}
+		else if (rc == 1 && (rc = inbox_move(&c->room, it.seq, INBOX_RETRIED, 0, e)) == 0)
+			rc = say_retry(c, call, str_view(&it.text), e);
 	}
 	inbox_item_release(&it);
-	str_release(&text);
 	return rc;
 }
 

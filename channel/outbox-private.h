@@ -25,7 +25,8 @@ struct outbox {
 	const struct room *room;
 	struct timer *timer;
 	bool running;
-	bool held; /* the login has expired: nothing can be sent */
+	bool expired; /* a send was told so; once more may be tried before all are held */
+	bool held;    /* the login has expired: nothing can be sent */
 
 	enum flight flight;
 	struct part part; /* in flight */

@@ -356,7 +356,7 @@ int outbox_heard(struct outbox *o, const char *user, const char *token, enum con
 			"s", user) < 0)
 		return -1;
 	l->hold_until = 0;
-	o->held = false;
+	o->held = o->expired = false;
 	return 0;
 }
 

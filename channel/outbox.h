@@ -22,6 +22,7 @@
 #define OUTBOX_SPACING_MS  1000
 #define OUTBOX_THROTTLE_MS 90000
 #define OUTBOX_BARE_MS     2000
+#define OUTBOX_EXPIRED_MS  5000
 #define OUTBOX_RECUT       1800 /* characters: what is longer is cut again after a bare refusal */
 #define OUTBOX_AUTO        4    /* parked parts that go when the user writes anything */
 

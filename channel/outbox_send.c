@@ -368,9 +368,19 @@ static int release_unsent(struct outbox *o, const char *user, struct err *e)
 
 static int arrived(struct outbox *o, enum part_state to, struct err *e)
 {
+	o->expired = false;
 	if (outbox_move(o, ref_of(&o->part), to, "", e) < 0)
 		return -1;
 	return release_unsent(o, o->part.user, e);
+}
+
+/* The channel looks for fresh credentials meanwhile. If the second try fails too, all wait for its word
+ * that the link is up, or for a message, which proves it. */
+static int expired(struct outbox *o, struct err *e)
+{
+	o->held = o->expired;
+	o->expired = true;
+	return hold(o, OUTBOX_EXPIRED_MS, "the login has expired", e);
 }
 
 static int apply(struct outbox *o, struct err *e)
@@ -401,9 +411,7 @@ static int apply(struct outbox *o, struct err *e)
 			return refused_for_now(o, e);
 		return recut(o, e) < 0 ? -1 : hold(o, OUTBOX_BARE_MS, o->why, e);
 	case CHAN_INVALID: return lost(o, PART_REFUSED, W_PART_REFUSED, e);
-	case CHAN_EXPIRED:
-		o->held = true;
-		return outbox_move(o, ref_of(p), PART_WAITING, "the login has expired", e);
+	case CHAN_EXPIRED: return expired(o, e);
 	case CHAN_CLOSED: break;
 	}
 	return refused_for_now(o, e);
@@ -513,7 +521,7 @@ void outbox_link(struct outbox *o, enum chan_link link)
 		o->held = true;
 	if (link != CHAN_LINK_UP)
 		return;
-	o->held = false;
+	o->held = o->expired = false;
 	if (db_begin(o->room->db, &e) < 0 || finish(o, release_unsent(o, NULL, &e), &e) < 0)
 		log_warn(o->room->log, "outbox", "parts parked for the network stay so: %s", e.msg);
 	tell_questions(o);

@@ -92,7 +92,7 @@ static const struct pair table[W_COUNT] = {
 		"There is no number {1} in the queue; /queue shows what is there." },
 	[W_CLEARED] = { "已取消你排队的 {1} 条消息。", "{1} of your waiting message(s) dropped." },
 	[W_NEW_DONE] = { "新对话开始了，前文不再带入。", "A new conversation has begun." },
-	[W_RETRY_TAKEN] = { "好的，重做：{1}", "Running again: {1}" },
+	[W_RETRY_TAKEN] = { "已排队重做：{1}", "Queued to run again: {1}" },
 	[W_RETRY_NONE] = { "没有失败或中断的消息可以重做。",
 		"There is no failed or interrupted message to run again." },
 	[W_MORE_NONE] = { "没有没发完的内容。", "There is nothing left to send." },

@@ -775,6 +775,19 @@ static void an_empty_answer_is_a_failure(void **state)
 	assert_int_equal(1, house_rows(h, INBOX_FAILED));
 }
 
+static void a_retry_that_has_to_wait_is_confirmed(void **state)
+{
+	struct house *h = *state;
+
+	house_hear(h, OWNER, "try");
+	fake_done(&h->engine, ENGINE_FAIL_PROVIDER, "", "");
+	house_hear(h, OWNER, "other");
+	house_hear(h, OWNER, "/retry");
+	house_wait(h, 3000);
+	assert_int_equal(1, fake_count(&h->w.wire, "Queued to run again: try"));
+	assert_int_equal(1, waiting(h));
+}
+
 static void half_an_answer_is_sent_before_its_failure(void **state)
 {
 	struct house *h = *state;
@@ -1481,6 +1494,7 @@ int main(void)
 		T(a_pause_lets_the_running_task_end),
 		T(every_failure_is_told_and_can_be_retried),
 		T(an_empty_answer_is_a_failure),
+		T(a_retry_that_has_to_wait_is_confirmed),
 		T(half_an_answer_is_sent_before_its_failure),
 		T(an_engine_that_does_not_start_is_told),
 		T(still_working_is_said_once_after_thirty_seconds),

@@ -557,19 +557,33 @@ static void success_without_an_id_is_counted_apart(void **state)
 	assert_int_equal(0, n.unsent);
 }
 
-static void an_expired_login_holds_everything_until_the_link_is_up(void **state)
+static void an_expired_login_gets_one_retry_for_fresh_credentials(void **state)
 {
 	struct fix *f = *state;
 
 	script(f, CHAN_EXPIRED, CHAN_ACCEPTED, CHAN_ACCEPTED);
 	add_answer(f, OWNER, 1, 1);
-	run(f, 600000);
+	run(f, 4500);
 	assert_int_equal(1, f->w.wire.nsent);
+	run(f, 1000);
+	assert_int_equal(2, f->w.wire.nsent);
+	assert_int_equal(1, in_state(f, PART_ACCEPTED));
+	assert_string_equal(f->w.wire.sent[0].client_id, f->w.wire.sent[1].client_id);
+}
+
+static void an_expired_login_holds_everything_until_the_link_is_up(void **state)
+{
+	struct fix *f = *state;
+
+	script(f, CHAN_EXPIRED, CHAN_EXPIRED, CHAN_ACCEPTED);
+	add_answer(f, OWNER, 1, 1);
+	run(f, 600000);
+	assert_int_equal(2, f->w.wire.nsent);
 	assert_int_equal(1, in_state(f, PART_WAITING));
 	outbox_link(f->o, CHAN_LINK_UP);
 	run(f, 1000);
 	assert_int_equal(1, in_state(f, PART_ACCEPTED));
-	assert_string_equal(f->w.wire.sent[0].client_id, f->w.wire.sent[1].client_id);
+	assert_string_equal(f->w.wire.sent[0].client_id, f->w.wire.sent[2].client_id);
 }
 
 /* --- Stopping --------------------------------------------------------------------------------- */
@@ -799,6 +813,7 @@ int main(void)
 		T(a_long_part_is_cut_again_after_a_bare_refusal),
 		T(invalid_arguments_are_refused_and_told),
 		T(success_without_an_id_is_counted_apart),
+		T(an_expired_login_gets_one_retry_for_fresh_credentials),
 		T(an_expired_login_holds_everything_until_the_link_is_up),
 		T(stop_aborts_drops_and_never_retries),
 		T(a_part_of_another_turn_makes_way_and_comes_again),
