@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import socket
 import ssl
 import subprocess
@@ -102,6 +103,19 @@ class TlsServer:
         self.url = "https://127.0.0.1:%d" % self.listener.getsockname()[1]
         threading.Thread(target=self._serve, args=(context,), daemon=True).start()
 
+    @staticmethod
+    def _request(t):
+        """All of it: what is left unread would reset the connection under the answer."""
+        data = piece = t.recv(65536)
+        while piece:
+            head, end, body = data.partition(b"\r\n\r\n")
+            length = re.search(rb"(?i)content-length: (\d+)", head)
+            if end and len(body) >= (int(length.group(1)) if length else 0):
+                break
+            piece = t.recv(65536)
+            data += piece
+        return data
+
     def _serve(self, context):
         while True:
             try:
@@ -110,7 +124,7 @@ class TlsServer:
                 return
             try:
                 with context.wrap_socket(s, server_side=True) as t:
-                    self.heard += t.recv(65536)
+                    self.heard += self._request(t)
                     t.sendall(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             except OSError:  # the client does not like us
                 pass
