@@ -26,6 +26,7 @@ struct scanner {
 	int line, col;
 };
 
+struct scanner toml_scanner(struct view text);
 void toml_skip_blank(struct scanner *s);
 int toml_scan_key(struct scanner *s, struct str *out, struct err *e);
 int toml_scan_value(struct toml *t, struct scanner *s, struct toml_value *v, struct err *e);

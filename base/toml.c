@@ -10,7 +10,7 @@
  * that asking for each value of a file in turn stays linear. */
 static void place(struct scanner *s, const char *at, int *line, int *col)
 {
-	if (!s->at || at < s->at) {
+	if (at < s->at) {
 		s->at = s->begin;
 		s->line = s->col = 1;
 	}
@@ -293,7 +293,7 @@ static int scan_array(struct toml *t, struct scanner *s, struct toml_value *v, s
 	if (new_list(t, v) < 0)
 		return err_set(e, E_NOMEM, "out of memory");
 	for (;;) {
-		const char *item;
+		const char *item = NULL;
 
 		skip_empty(s);
 		if (peek(s) == ']')
@@ -514,15 +514,27 @@ static int check_text(struct scanner *s, struct view text, struct err *e)
 	return 0;
 }
 
+struct scanner toml_scanner(struct view text)
+{
+	const char *p = text.p ? text.p : "";
+
+	return (struct scanner){ .begin = p,
+		.p = p,
+		.end = p + text.n,
+		.at = p,
+		.line = 1,
+		.col = 1 };
+}
+
 int toml_read(struct toml **out, struct view text, struct err *e)
 {
-	struct scanner s = { .begin = text.p, .p = text.p, .end = text.p + text.n };
+	struct scanner s = toml_scanner(text);
 	struct toml *t = calloc(1, sizeof(*t));
 
 	*out = NULL;
 	if (!t)
 		return err_set(e, E_NOMEM, "out of memory");
-	if (text.n && (check_text(&s, text, e) < 0 || read_all(t, &s, e) < 0)) {
+	if (check_text(&s, text, e) < 0 || read_all(t, &s, e) < 0) {
 		toml_free(&t);
 		return -1;
 	}
@@ -532,14 +544,13 @@ int toml_read(struct toml **out, struct view text, struct err *e)
 
 int toml_read_value(struct toml **hold, struct toml_value *out, struct view text, struct err *e)
 {
-	struct scanner s = { .begin = text.p, .p = text.p, .end = text.p + text.n };
+	struct scanner s = toml_scanner(text);
 	struct toml *t = calloc(1, sizeof(*t));
 
 	*hold = NULL;
 	if (!t)
 		return err_set(e, E_NOMEM, "out of memory");
-	if (text.n)
-		toml_skip_blank(&s);
+	toml_skip_blank(&s);
 	if (check_text(&s, text, e) < 0 || toml_scan_value(t, &s, out, e) < 0 ||
 		finish_line(&s, e) < 0 ||
 		(more(&s) && fail_at(&s, s.p, e, "expected one value") < 0)) {

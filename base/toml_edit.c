@@ -48,7 +48,7 @@ static int visit_key(struct toml *t, struct scanner *s, struct str *key, const c
 static int find_spot(struct view text, const char *dotted, struct view table, struct spot *spot,
 	struct err *e)
 {
-	struct scanner s = { .begin = text.p, .p = text.p, .end = text.p + text.n };
+	struct scanner s = toml_scanner(text);
 	struct str name = STR_INIT(512), key = STR_INIT(1024);
 	struct toml *hold = NULL;
 	int rc = toml_read(&hold, VIEW_NONE, e);

@@ -182,7 +182,7 @@ int cmd_restart(const struct home *h, int argc, char **argv)
 
 static struct view last_lines(struct view text, long lines, bool cut)
 {
-	size_t at = text.n;
+	size_t at;
 
 	if (cut) /* the first line may lack its beginning */
 		text = view_from(text, view_find(text, '\n') + 1);

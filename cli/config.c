@@ -93,16 +93,21 @@ static const struct row *find_row(const char *name)
 	return NULL;
 }
 
-static void *field(const struct config *c, const struct row *r)
+static void *field(struct config *c, const struct row *r)
 {
-	return (char *)(uintptr_t)c + r->offset;
+	return (char *)c + r->offset;
+}
+
+static const void *field_view(const struct config *c, const struct row *r)
+{
+	return (const char *)c + r->offset;
 }
 
 static char *get_string(const struct config *c, const struct row *r)
 {
 	char *s;
 
-	memcpy(&s, field(c, r), sizeof(s));
+	memcpy(&s, field_view(c, r), sizeof(s));
 	return s;
 }
 
@@ -110,7 +115,7 @@ static char **get_list(const struct config *c, const struct row *r)
 {
 	char **list;
 
-	memcpy(&list, field(c, r), sizeof(list));
+	memcpy(&list, field_view(c, r), sizeof(list));
 	return list;
 }
 
@@ -540,11 +545,11 @@ int config_get(const struct config *c, const char *name, struct str *out, struct
 			config_nearest(name));
 	switch (r->key.type) {
 	case CONFIG_INT:
-		memcpy(&n, field(c, r), sizeof(n));
+		memcpy(&n, field_view(c, r), sizeof(n));
 		str_addf(out, "%lld", (long long)n);
 		break;
 	case CONFIG_BOOL:
-		memcpy(&b, field(c, r), sizeof(b));
+		memcpy(&b, field_view(c, r), sizeof(b));
 		str_adds(out, b ? "true" : "false");
 		break;
 	case CONFIG_LIST:

@@ -146,9 +146,10 @@ static curl_socket_t call_opens_socket(void *arg, curlsocktype purpose, struct c
 		return CURL_SOCKET_BAD;
 	}
 	fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
-	if (fd >= 0)
-		c->peers_tried++;
-	return fd < 0 ? CURL_SOCKET_BAD : fd;
+	if (fd < 0)
+		return CURL_SOCKET_BAD;
+	c->peers_tried++;
+	return fd;
 }
 
 /* The connection stands, fresh or kept, and the request is about to go out. */

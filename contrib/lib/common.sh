@@ -6,7 +6,7 @@ build_packages="build-essential cmake ninja-build pkg-config libcurl4-openssl-de
  libcjson-dev libsqlite3-dev libevent-dev libcmark-dev libutf8proc-dev libqrencode-dev libseccomp-dev
  libpcre2-dev"
 demo_packages="ca-certificates curl jq"
-test_packages="libcmocka-dev clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev cppcheck
+test_packages="libcmocka-dev clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev cppcheck shellcheck
  python3 curl jq openssl procps ca-certificates git chromium zbar-tools"
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }

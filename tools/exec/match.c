@@ -70,7 +70,7 @@ static int split_group(struct match *m, int at, size_t open, size_t close)
 
 		if (p[k] == '{')
 			depth++;
-		if (p[k] == '}' && k < close)
+		if (k < close && p[k] == '}')
 			depth--;
 		if (k != close && (p[k] != ',' || depth > 0))
 			continue;

@@ -118,7 +118,8 @@ static pid_t holder(struct fixture *f, int said, int64_t hold_ms)
 		_exit(1);
 	if (hold_ms < 0)
 		pause();
-	usleep((unsigned int)hold_ms * 1000);
+	else
+		usleep((unsigned int)hold_ms * 1000);
 	lock_release(&l);
 	_exit(0);
 }

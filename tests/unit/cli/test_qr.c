@@ -32,7 +32,7 @@ static void a_short_text_is_version_one(void **state)
 	assert_int_equal(s.n, 29 * (29 * 2 + 1));
 	/* the quiet zone is light, the finder pattern's corner dark */
 	assert_memory_equal(s.p, "##########", 10);
-	assert_memory_equal(s.p + 4 * 59 + 8, "  ", 2);
+	assert_memory_equal(s.p + (size_t)4 * 59 + 8, "  ", 2);
 	assert_int_equal(qr_columns(str_view(&s)), 58);
 	str_reset(&s);
 	assert_int_equal(qr_draw("https://x.example", QR_BLOCKS, &s, &e), 0);

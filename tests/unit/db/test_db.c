@@ -204,9 +204,11 @@ static void a_second_opening_leaves_the_first_ones_locks_alone(void **state)
 		struct err e = ERR_INIT;
 		struct db *other;
 
-		_exit(db_open(&other, at(f, "state.db"), &e) < 0 ||
+		if (db_open(&other, at(f, "state.db"), &e) < 0 ||
 			db_exec(other, "PRAGMA busy_timeout=0", &e) < 0 ||
-			db_begin(other, &e) == 0 || e.code != E_BUSY);
+			db_begin(other, &e) == 0 || e.code != E_BUSY)
+			_exit(1);
+		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
