@@ -242,25 +242,22 @@ struct answer {
 	bool done;
 	enum http_fail fail;
 	int status;
-	char date[64];
 	struct err err;
 };
 
 static void on_answer(void *arg, const struct http_result *r)
 {
 	struct answer *a = arg;
-	const char *date = r->status ? http_header(r->call, "Date") : NULL;
 
 	a->done = true;
 	a->fail = r->fail;
 	a->status = r->status;
 	a->err = *r->err;
-	if (date)
-		copy_z(a->date, sizeof(a->date), view_of(date));
 	loop_stop(a->loop);
 }
 
-static void get(struct doctor *d, struct http *pool, const char *url, const char *bearer,
+/* A GET with the key, or (bearer NULL) the connection alone. */
+static void reach(struct doctor *d, struct http *pool, const char *url, const char *bearer,
 	struct answer *a)
 {
 	char auth[ACCOUNT_TOKEN_MAX + 16];
@@ -273,6 +270,7 @@ static void get(struct doctor *d, struct http *pool, const char *url, const char
 		.nheaders = bearer && bearer[0] ? 1 : 0,
 		.timeout_ms = REQUEST_MS,
 		.body_max = 4 << 20,
+		.connect_only = !bearer,
 		.on_done = on_answer,
 		.arg = a,
 	};
@@ -305,17 +303,14 @@ static const char *advice(enum http_fail f)
 static void check_tls(struct doctor *d, const char *url)
 {
 	struct answer a;
-	struct tm tm = { 0 };
 
-	get(d, d->ilink_http, url, NULL, &a);
+	reach(d, d->ilink_http, url, NULL, &a);
 	if (a.fail) {
 		bad(d, true, "tls", advice(a.fail), "%s", a.err.msg);
 		return;
 	}
 	d->reached = true;
-	ok("tls", "the iLink host answers%s", strncmp(url, "https:", 6) ? " (plain http)" : "");
-	if (a.date[0] && strptime(a.date, "%a, %d %b %Y %H:%M:%S GMT", &tm))
-		d->server_time = timegm(&tm);
+	ok("tls", "%s", strncmp(url, "https:", 6) ? "none: plain http" : "the certificate is good");
 }
 
 static void check_clock(struct doctor *d)
@@ -334,21 +329,24 @@ static void check_clock(struct doctor *d)
 }
 
 struct probe_wait {
-	struct loop *loop;
+	struct doctor *doctor;
 	struct err err;
 };
 
-static void on_probe(void *arg, const struct err *result)
+static void on_probe(void *arg, const struct err *result, const char *date)
 {
 	struct probe_wait *w = arg;
+	struct tm tm = { 0 };
 
 	w->err = *result;
-	loop_stop(w->loop);
+	if (date && strptime(date, "%a, %d %b %Y %H:%M:%S GMT", &tm))
+		w->doctor->server_time = timegm(&tm);
+	loop_stop(w->doctor->loop);
 }
 
 static void check_token(struct doctor *d)
 {
-	struct probe_wait w = { .loop = d->loop };
+	struct probe_wait w = { .doctor = d };
 	struct ilink_probe *p = NULL;
 	const struct ilink_env env = {
 		.loop = d->loop,
@@ -390,9 +388,9 @@ static void check_account(struct doctor *d)
 	}
 	if (check_host(d, "ilink", url))
 		check_tls(d, url);
-	check_clock(d);
 	if (d->account && d->reached)
 		check_token(d);
+	check_clock(d);
 }
 
 /* --- The model -------------------------------------------------------------------------------- */
@@ -413,7 +411,7 @@ static void check_model(struct doctor *d)
 		return;
 	snprintf(url, sizeof(url), "%s%smodels", d->cfg->model.base_url,
 		d->cfg->model.base_url[n - 1] == '/' ? "" : "/");
-	get(d, d->model_http, url, d->cfg->model.api_key, &a);
+	reach(d, d->model_http, url, d->cfg->model.api_key, &a);
 	if (a.fail)
 		bad(d, true, "model", advice(a.fail), "%s", a.err.msg);
 	else if (a.status == 401 || a.status == 403)

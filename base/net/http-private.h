@@ -47,6 +47,7 @@ struct http_call {
 	struct curl_slist *headers;
 	int64_t connect_ms, idle_ms;
 	size_t body_max, error_body_max;
+	bool connect_only;
 	http_body_cb *on_body;
 	http_done_cb *on_done;
 	void *arg;

@@ -388,6 +388,8 @@ static int set_basics(struct http_call *c)
 	OPT(SUPPRESS_CONNECT_HEADERS, 1L);
 	OPT(NETRC, (long)CURL_NETRC_IGNORED);
 	OPT(HTTPHEADER, c->headers);
+	if (c->connect_only)
+		OPT(CONNECT_ONLY, 1L);
 	if (r->user_agent)
 		OPT(USERAGENT, r->user_agent);
 	if (r->unix_path)
@@ -483,6 +485,7 @@ static void copy_limits(struct http_call *c, const struct http_req *req)
 	c->error_body_max = c->body_max;
 	if (req->error_body_max > 0 && req->error_body_max < c->body_max)
 		c->error_body_max = req->error_body_max;
+	c->connect_only = req->connect_only;
 	c->on_body = req->on_body;
 	c->on_done = req->on_done;
 	c->arg = req->arg;
@@ -585,7 +588,7 @@ static enum http_fail fail_of(const struct http_call *c, CURLcode code)
 {
 	switch (code) {
 	case CURLE_OK: /* curl takes a head that ends early for an answer */
-		return c->head_done ? HTTP_OK_ : HTTP_FAIL_BROKEN;
+		return c->head_done || c->connect_only ? HTTP_OK_ : HTTP_FAIL_BROKEN;
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_RESOLVE_PROXY: return HTTP_FAIL_DNS;
 	case CURLE_COULDNT_CONNECT:

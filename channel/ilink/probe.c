@@ -43,7 +43,7 @@ static void probe_on_done(void *arg, const struct http_result *r)
 
 	p->call = NULL;
 	judge(p, r, &result);
-	p->cb(p->arg, &result);
+	p->cb(p->arg, &result, r->status > 0 ? http_header(r->call, "Date") : NULL);
 }
 
 int ilink_probe_start(struct ilink_probe **out, const struct ilink_env *env,

@@ -41,6 +41,12 @@ def wait_for(condition, what, seconds=None):
         time.sleep(0.02)
 
 
+def stalled(text="begun"):
+    """A model step that says text and then falls silent, the stream left open."""
+    return {"events": [{"choices": [{"index": 0, "delta": {"role": "assistant", "content": text}}]}],
+            "stall": True}
+
+
 def alive(pid):
     try:
         with open("/proc/%d/stat" % pid) as f:
@@ -319,9 +325,9 @@ class Case(unittest.TestCase):
         breaches = self.sim.violations() if self.sim.process.poll() is None else []
         self.kairo.close()
         log = self.kairo.log()
-        if any(error for _, error in getattr(self._outcome, "errors", []) or []) or \
-                not getattr(self._outcome, "success", True):
-            sys.stderr.write("--- %s: the daemon's log ---\n%s\n---\n" % (self.id(), log[-6000:]))
+        result = self._outcome.result
+        if any(test is self for test, _ in result.failures + result.errors):
+            sys.stderr.write("--- %s: the daemon's log ---\n%s\n---\n" % (self.id(), log[-30000:]))
         if not self.violations_expected:
             self.assertEqual(breaches, [])
         for word in ("AddressSanitizer", "LeakSanitizer", "runtime error:"):

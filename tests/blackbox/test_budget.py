@@ -1,6 +1,6 @@
 """Ten sends for each inbound message, for a day: what fits, what is parked, and how it comes back."""
 
-from harness import Case, main, needs_hooks, wait_for
+from harness import Case, main, needs_hooks, stalled, wait_for
 
 LONG = "\n\n".join("Paragraph %d. " % n + "All of this is said only once. " * 50 for n in range(1, 13))
 
@@ -61,7 +61,7 @@ class Budget(Case):
 
     @needs_hooks
     def test_after_a_day_nothing_is_sent_before_the_next_message(self):
-        self.sim.script({"text": "begun", "first_ms": 0, "stall": True}, {"text": "fresh"})
+        self.sim.script(stalled(), {"text": "fresh"})
         self.ask("/status")
         self.kairo.turn_clock(24 * 3600 * 1000)
         self.sim.clock(24 * 3600 * 1000)

@@ -1,6 +1,6 @@
 """Commands on the phone while idle, running, paused and full; what never reaches the model."""
 
-from harness import Case, main, wait_for
+from harness import Case, main, stalled, wait_for
 
 COMMANDS = ("/help", "/status", "/queue", "/more", "/retry")
 
@@ -12,7 +12,7 @@ class Commands(Case):
 
     def run_long(self):
         """A turn that has begun and does not end by itself."""
-        self.sim.script({"text": "begun", "stall": True}, {"text": "next"}, repeat=True)
+        self.sim.script(stalled(), {"text": "next"}, repeat=True)
         before = self.sim.counts()["model_requests"]
         self.sim.inject("long work")
         self.sim.wait("model_requests", before + 1)
@@ -83,7 +83,7 @@ class Commands(Case):
         self.assertEqual(len(self.sim.texts()), 1)
 
     def test_a_stopped_task_can_be_run_again(self):
-        self.sim.script({"text": "begun", "stall": True}, {"text": "whole"})
+        self.sim.script(stalled(), {"text": "whole"})
         self.sim.inject("work")
         self.sim.wait("model_open", 1)
         self.ask("/stop")

@@ -6,7 +6,7 @@ import signal
 import stat
 import subprocess
 
-from harness import Case, Kairo, alive, descendants, main, wait_for
+from harness import Case, Kairo, alive, descendants, main, stalled, wait_for
 
 
 class Life(Case):
@@ -91,7 +91,7 @@ class Life(Case):
         self.kairo.start()
         pid = self.kairo.pid()
         self.sim.script({"tool_calls": [{"name": "grep", "arguments": {"pattern": "x"}}]},
-                        {"text": "begun", "stall": True})
+                        stalled())
         self.sim.inject("go")
         self.sim.wait("model_requests", 2)
         children = descendants(pid)

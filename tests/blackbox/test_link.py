@@ -96,7 +96,7 @@ class Expiry(Case):
         self.kairo.start()
         self.sim.fault("getupdates", "expired", times=1)
         self.assertEqual(self.ask("still there?"), ["ok"])
-        self.assertEqual(self.kairo.status()["link"]["state"], "up")
+        wait_for(lambda: self.kairo.status()["link"]["state"] == "up", "the link to be up again")
         self.assertGreaterEqual(self.sim.counts()["notifystart"], 2)
 
     def test_expired_for_good_is_said_plainly_and_never_opens_a_login(self):
@@ -132,9 +132,8 @@ class Expiry(Case):
         self.assertIn("replaced", self.kairo.log())
         self.sim.script({"text": "ok"}, repeat=True)
         self.kairo.start()
-        # What the old daemon had begun is reported first.
         self.sim.inject("for the new bot")
-        wait_for(lambda: "ok" in self.sim.texts(), "the answer to the new bot")
+        wait_for(lambda: "ok" in self.sim.texts(), "the new bot's answer")
 
     def test_logout_ends_the_daemon(self):
         self.kairo.start()

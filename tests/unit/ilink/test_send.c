@@ -260,10 +260,11 @@ struct probed {
 	struct err result;
 };
 
-static void on_probed(void *arg, const struct err *result)
+static void on_probed(void *arg, const struct err *result, const char *date)
 {
 	struct probed *p = arg;
 
+	(void)date;
 	p->n++;
 	p->result = *result;
 }
