@@ -216,6 +216,8 @@ static int make_stream(struct step *s, const struct parts *p, const char *id)
 		if (chunk_close(&w, s, NULL) < 0)
 			return -1;
 	}
+	if (s->stall && !p->finish.n)
+		return 0; /* a client that has seen the end does not wait */
 	if (copy_z(finish, sizeof(finish), p->finish) < 0 || !*finish)
 		snprintf(finish, sizeof(finish), "%s", has_calls(p) ? "tool_calls" : "stop");
 	return put_finish(s, id, finish, p->usage);
