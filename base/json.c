@@ -268,7 +268,8 @@ static int find(const struct json *obj, const char *name, enum json_need need,
 	}
 	if (need == JSON_OPTIONAL)
 		return 0;
-	return err_set(e, E_FORMAT, "%s is %s", name, j ? "null" : "missing");
+	err_set(e, E_FORMAT, "%s is %s", name, j ? "null" : "missing");
+	return -1;
 }
 
 static int find_type(const struct json *obj, const char *name, enum json_need need,
@@ -284,9 +285,10 @@ static int find_type(const struct json *obj, const char *name, enum json_need ne
 	};
 	int rc = find(obj, name, need, out, e);
 
-	if (rc == 1 && json_type(*out) != type)
-		return err_set(e, E_FORMAT, "%s is not %s", name, wanted[type]);
-	return rc;
+	if (rc != 1 || json_type(*out) == type)
+		return rc;
+	err_set(e, E_FORMAT, "%s is not %s", name, wanted[type]);
+	return -1;
 }
 
 int json_get_str(const struct json *obj, const char *name, enum json_need need, size_t min,

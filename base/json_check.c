@@ -186,21 +186,19 @@ static int scan_string(struct scan *s)
 			return -1;
 		if (s->at == s->n)
 			return refuse(s, start, "the string has no end");
-		switch (s->p[s->at]) {
-		case '"': s->at++; return 0;
-		case '\\':
+		if (s->p[s->at] == '"')
+			break;
+		if (s->p[s->at] == '\\') {
 			if (scan_escape(s) < 0)
 				return -1;
-			break;
-		case '\0':
-			if (s->lim->nul == JSON_NUL_REPAIR) {
-				replace(s, s->at++, 1);
-				break;
-			}
-			/* fall through */
-		default: return refuse(s, s->at, "control character in a string");
+		} else if (s->p[s->at] == '\0' && s->lim->nul == JSON_NUL_REPAIR) {
+			replace(s, s->at++, 1);
+		} else {
+			return refuse(s, s->at, "control character in a string");
 		}
 	}
+	s->at++;
+	return 0;
 }
 
 /* --- Numbers and words ----------------------------------------------------------------------- */

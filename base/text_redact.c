@@ -300,6 +300,8 @@ static bool is_secret(
 		return true;
 	if (!one_ascii_word(v) || secret_is_word_of_code(v))
 		return false;
+	if (memmem(v.p, v.n, "[redacted]", 10)) /* something inside was, and the rest may stay */
+		return false;
 	if (kind == SECRET_VAGUE)
 		return secret_is_random(v) || (a->quote.mark && v.n >= 16);
 	return true;
@@ -433,7 +435,7 @@ static bool redact_assignment(struct walk *w, size_t from, size_t to)
 {
 	struct assignment a;
 
-	if (!read_assignment(w, from, to, &a))
+	if (!read_assignment(w, from, to, &a) || view_starts(rest(w, a.value), REDACTED))
 		return false;
 
 	enum secret_kind kind = secret_of_name(a.name, a.in_query);

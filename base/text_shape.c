@@ -273,12 +273,15 @@ size_t shape_pem(struct view v)
 {
 	static const char kind[] = "PRIVATE KEY";
 	struct view label = view_cut(view_from(v, 11), 64);
+	size_t n = 0;
 
 	if (!view_starts(v, VIEW("-----BEGIN ")))
 		return 0;
-	const char *dashes = memmem(label.p, label.n, "-----", 5);
-	label = view_cut(label, dashes ? (size_t)(dashes - label.p) : 0);
-	if (!memmem(label.p, label.n, kind, sizeof(kind) - 1))
+	while (n < label.n && (is_upper(label.p[n]) || is_digit(label.p[n]) || label.p[n] == ' '))
+		n++;
+	label = view_cut(label, n);
+	if (!memmem(label.p, label.n, kind, sizeof(kind) - 1) ||
+		!view_starts(view_from(v, 11 + n), VIEW("-----")))
 		return 0;
 
 	size_t to = 11 + label.n + 5;
@@ -305,12 +308,12 @@ static bool is_base64(char c)
 
 static bool is_data_type(char c)
 {
-	return text_is_word(c) || c == '/' || c == '.' || c == '+' || c == ';' || c == '=';
+	return text_is_word(c) || c == '/' || c == '.' || c == '+' || c == ';';
 }
 
 static bool is_url(char c)
 {
-	return c > 0x20 && c < 0x7f && !strchr("\"'`<>()\\", c);
+	return c > 0x20 && c < 0x7f && !strchr("\"'`<>()[]\\", c);
 }
 
 size_t shape_data(struct view v, size_t *head)
@@ -332,7 +335,7 @@ size_t shape_data(struct view v, size_t *head)
 		while (to < v.n && is_url(v.p[to]))
 			to++;
 	}
-	return view_starts(view_from(v, *head), VIEW("[redacted]")) ? 0 : to - *head;
+	return to - *head;
 }
 
 size_t shape_base64(struct view v, size_t *run)
@@ -359,7 +362,7 @@ size_t shape_base64(struct view v, size_t *run)
 
 static bool is_authority(char c)
 {
-	return c > 0x20 && c < 0x7f && !strchr("/?#\"'`<>\\", c);
+	return c > 0x20 && c < 0x7f && !strchr("/?#[]\"'`<>\\", c);
 }
 
 size_t shape_userinfo(struct view v, bool http)
@@ -373,5 +376,5 @@ size_t shape_userinfo(struct view v, bool http)
 	/* A name alone, as in ssh://git@host, is no secret; in https it mostly is a token. */
 	if (!http && view_find(view_cut(v, at), ':') == at)
 		return 0;
-	return view_eqs(view_cut(v, at), "[redacted]") ? 0 : at;
+	return at;
 }
