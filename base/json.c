@@ -1,4 +1,4 @@
-/* Reading: the gate, then cJSON, then the names; and the typed getters. A struct json is a cJSON
+/* Reading: the gate, then cJSON; and the typed getters. A struct json is a cJSON
  * node; numbers that a double cannot hold digit for digit are strings behind JSON_NUMBER_MARK. */
 #include "base/json.h"
 
@@ -10,8 +10,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PAIRWISE_MAX 12 /* members compared each with each; more are sorted */
 
 static const cJSON *node_of(const struct json *j)
 {
@@ -28,75 +26,25 @@ static bool is_marked(const cJSON *node)
 	return cJSON_IsString(node) && node->valuestring[0] == JSON_NUMBER_MARK;
 }
 
-/* --- Names, each once ------------------------------------------------------------------------ */
+/* --- Names, where the gate could not tell ---------------------------------------------------- */
 
-struct name {
-	uint64_t hash;
-	const char *z;
-};
-
-static uint64_t hash_of(const char *z)
+static int check_object(const cJSON *object, struct err *e)
 {
-	uint64_t h = 14695981039346656037U; /* FNV-1a */
-
-	for (; *z; z++)
-		h = (h ^ (unsigned char)*z) * 1099511628211U;
-	return h;
-}
-
-/* Names that somebody made to share a hash cost a comparison more, nothing else. */
-static int by_hash(const void *a, const void *b)
-{
-	const struct name *x = a, *y = b;
-
-	if (x->hash != y->hash)
-		return x->hash < y->hash ? -1 : 1;
-	return strcmp(x->z, y->z);
-}
-
-static int twice(const char *name, struct err *e)
-{
-	struct view v = view_of(name);
-
-	v = view_cut(v, utf8_cut(v, 60));
-	return err_set(e, E_FORMAT, "JSON: the member \"%.*s\" appears twice", VIEW_FMT(v));
-}
-
-static int check_many(const cJSON *object, size_t count, struct err *e)
-{
-	struct name *names = calloc(count, sizeof(*names));
-	size_t i = 0;
+	size_t n = json_count(json_of(object)), i = 0;
+	struct view *names = calloc(n + 1, sizeof(*names)), twin;
 	int rc = 0;
 
 	if (!names)
 		return err_set(e, E_NOMEM, "JSON: out of memory");
 	for (const cJSON *m = object->child; m; m = m->next)
-		names[i++] = (struct name){ hash_of(m->string), m->string };
-	qsort(names, count, sizeof(*names), by_hash);
-	for (i = 1; i < count && rc == 0; i++) {
-		if (by_hash(&names[i - 1], &names[i]) == 0)
-			rc = twice(names[i].z, e);
+		names[i++] = view_of(m->string);
+	if (json_names_twice(names, n, &twin)) {
+		twin = view_cut(twin, utf8_cut(twin, 60));
+		rc = err_set(
+			e, E_FORMAT, "JSON: the member \"%.*s\" appears twice", VIEW_FMT(twin));
 	}
 	free(names);
 	return rc;
-}
-
-static int check_few(const cJSON *object, struct err *e)
-{
-	for (const cJSON *a = object->child; a; a = a->next) {
-		for (const cJSON *b = a->next; b; b = b->next) {
-			if (a->string[0] == b->string[0] && strcmp(a->string, b->string) == 0)
-				return twice(a->string, e);
-		}
-	}
-	return 0;
-}
-
-static int check_object(const cJSON *object, struct err *e)
-{
-	size_t count = json_count(json_of(object));
-
-	return count <= PAIRWISE_MAX ? check_few(object, e) : check_many(object, count, e);
 }
 
 static int check_names(const cJSON *root, struct err *e)
@@ -125,29 +73,30 @@ static int check_names(const cJSON *root, struct err *e)
 
 int json_read(struct json **out, struct view v, const struct json_limits *lim, struct err *e)
 {
-	struct str copy = STR_INIT(v.n < SIZE_MAX / 4 ? v.n * 3 : 0);
+	struct json_notes notes;
 	cJSON *root = NULL;
 	int rc = -1;
 
 	*out = NULL;
-	if (json_scan(v, lim, &copy, e) < 0)
+	json_notes_init(&notes);
+	if (json_scan(v, lim, &notes, e) < 0)
 		goto out;
-	if (copy.n > 0)
-		v = str_view(&copy);
+	if (notes.copy.p)
+		v = (struct view){ notes.copy.p, notes.copy.n };
 	root = cJSON_ParseWithLengthOpts(v.p, v.n, NULL, 0);
 	if (!root) {
 		/* What passed the gate is refused for want of memory only. */
 		err_set(e, E_NOMEM, "JSON: out of memory");
 		goto out;
 	}
-	if (check_names(root, e) < 0)
+	if (notes.names.unsure && check_names(root, e) < 0)
 		goto out;
 	*out = (struct json *)root;
 	root = NULL;
 	rc = 0;
 out:
 	cJSON_Delete(root);
-	str_release(&copy);
+	json_notes_release(&notes);
 	return rc;
 }
 

@@ -1,7 +1,8 @@
 /* The gate: RFC 8259 and nothing else, in one pass and without recursion. */
 #include "base/json-private.h"
-#include "base/text.h"
+#include "base/text-private.h"
 
+#include <endian.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,9 @@ struct scan {
 	uint64_t in_object; /* a bit a level, the innermost lowest */
 	size_t nodes;
 	enum want want;
-	struct str *copy;
+	struct json_notes *notes;
 	size_t copied; /* how much of the input stands in the copy */
+	bool literal;  /* the string read last stands there as it is meant */
 	struct err *e;
 };
 
@@ -32,20 +34,25 @@ static int refuse(const struct scan *s, size_t at, const char *why)
 
 /* --- The copy ------------------------------------------------------------------------------- */
 
-/* Everything up to `at` has reached the copy; what follows will be written instead of the next
- * `skip` bytes. */
-static void edit(struct scan *s, size_t at, size_t skip)
+/* Everything up to `at` reaches the copy, and `instead` for the `skip` bytes that follow. */
+static void edit(struct scan *s, size_t at, size_t skip, struct view instead)
 {
-	str_add(s->copy, (struct view){ s->p + s->copied, at - s->copied });
+	struct json_copy *copy = &s->notes->copy;
+
+	if (!copy->p && json_copy_begin(copy, s->n) < 0) {
+		s->notes->no_memory = true;
+		return;
+	}
+	json_copy_add(copy, (struct view){ s->p + s->copied, at - s->copied });
+	json_copy_add(copy, instead);
 	s->copied = at + skip;
 }
 
 static void replace(struct scan *s, size_t at, size_t skip)
 {
-	if (!s->copy)
-		return;
-	edit(s, at, skip);
-	str_adds(s->copy, "\xef\xbf\xbd");
+	s->literal = false;
+	if (s->notes)
+		edit(s, at, skip, TEXT_REPLACEMENT);
 }
 
 /* --- Strings --------------------------------------------------------------------------------- */
@@ -63,43 +70,62 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c != '"' && c != '\\';
 }
 
-size_t json_plain_span(struct view v, bool *ascii)
+/* Eight bytes a step. Each of the three tests marks the first byte it means for certain and perhaps
+ * some behind it; the first is the lowest, once the word is read as little-endian. */
+static inline size_t plain_span(struct view v, bool *ascii)
 {
 	size_t at = 0;
-	uint64_t w, high = 0;
+	uint64_t w, stop = 0, high = 0;
 
 	for (; v.n - at >= sizeof(w); at += sizeof(w)) {
 		memcpy(&w, v.p + at, sizeof(w));
-		uint64_t low = (w - EACH(0x20U)) & ~w & EACH(0x80U);
-
-		if (low | has_zero(w ^ EACH('"')) | has_zero(w ^ EACH('\\')))
+		w = le64toh(w);
+		stop = ((w - EACH(0x20U)) & ~w & EACH(0x80U)) | has_zero(w ^ EACH('"')) |
+		       has_zero(w ^ EACH('\\'));
+		if (stop)
 			break;
 		high |= w;
 	}
-	for (; at < v.n && is_plain((unsigned char)v.p[at]); at++)
+	if (stop) {
+		at += (size_t)__builtin_ctzll(stop) / 8;
+		high |= w & ((stop & -stop) - 1);
+	}
+	for (; !stop && at < v.n && is_plain((unsigned char)v.p[at]); at++)
 		high |= (unsigned char)v.p[at];
 	*ascii = (high & EACH(0x80U)) == 0;
 	return at;
 }
 
+size_t json_plain_span(struct view v, bool *ascii)
+{
+	return plain_span(v, ascii);
+}
+
 /* Bytes that need no escape: only their UTF-8 is in question. */
+static int scan_utf8(struct scan *s, size_t end)
+{
+	size_t at = s->at, bad;
+
+	at += utf8_valid_span((struct view){ s->p + at, end - at });
+	if (at < end && !s->lim->repair_utf8)
+		return refuse(s, at, "not valid UTF-8");
+	while (at < end) {
+		(void)utf8_classify((const unsigned char *)s->p + at, end - at, &bad);
+		replace(s, at, bad);
+		at += bad;
+		at += utf8_valid_span((struct view){ s->p + at, end - at });
+	}
+	return 0;
+}
+
 static int scan_plain(struct scan *s)
 {
 	bool ascii;
-	struct view rest = { s->p + s->at, s->n - s->at };
-	struct view v = view_cut(rest, json_plain_span(rest, &ascii));
+	size_t n = plain_span((struct view){ s->p + s->at, s->n - s->at }, &ascii);
 
-	if (!ascii) {
-		size_t good = utf8_valid_span(v);
-
-		if (good < v.n && !s->lim->repair_utf8)
-			return refuse(s, s->at + good, "not valid UTF-8");
-		if (good < v.n && s->copy) {
-			edit(s, s->at, v.n);
-			utf8_repair(v, s->copy);
-		}
-	}
-	s->at += v.n;
+	if (!ascii && scan_utf8(s, s->at + n) < 0)
+		return -1;
+	s->at += n;
 	return 0;
 }
 
@@ -160,6 +186,7 @@ static int scan_unicode_escape(struct scan *s)
 
 static int scan_escape(struct scan *s)
 {
+	s->literal = false;
 	if (s->n - s->at < 2)
 		return refuse(s, s->at, "the string has no end");
 	switch (s->p[s->at + 1]) {
@@ -181,6 +208,7 @@ static int scan_string(struct scan *s)
 {
 	size_t start = s->at++;
 
+	s->literal = true;
 	for (;;) {
 		if (scan_plain(s) < 0)
 			return -1;
@@ -222,13 +250,12 @@ static bool overflows(struct view literal)
 /* One that a double gives back digit for digit stays; others are kept as they are written. */
 static void keep_number(struct scan *s, size_t start)
 {
-	struct view literal = { s->p + start, s->at - start };
-	const char head[] = { '"', JSON_NUMBER_MARK };
+	char marked[JSON_NUMBER_CHARS + 3] = { '"', JSON_NUMBER_MARK };
+	size_t n = s->at - start;
 
-	edit(s, start, literal.n);
-	str_add(s->copy, (struct view){ head, sizeof(head) });
-	str_add(s->copy, literal);
-	str_addc(s->copy, '"');
+	memcpy(marked + 2, s->p + start, n);
+	marked[n + 2] = '"';
+	edit(s, start, n, (struct view){ marked, n + 3 });
 }
 
 static int scan_number(struct scan *s)
@@ -264,7 +291,7 @@ static int scan_number(struct scan *s)
 		return refuse(s, start, "the number is too large");
 	s->at = at;
 	bool minus_zero = minus && s->p[start + 1] == '0';
-	if (s->copy && (point || power || whole > 15 || minus_zero))
+	if (s->notes && (point || power || whole > 15 || minus_zero))
 		keep_number(s, start);
 	return 0;
 }
@@ -285,13 +312,26 @@ static int open_level(struct scan *s, bool object)
 		return refuse(s, s->at, "nested too deeply");
 	s->depth++;
 	s->in_object = s->in_object << 1 | (object ? 1U : 0U);
+	if (object && s->notes)
+		json_names_open(&s->notes->names);
 	s->at++;
 	s->want = object ? WANT_NAME_OR_END : WANT_ITEM_OR_END;
 	return 0;
 }
 
+static int refuse_twin(const struct scan *s, struct view name)
+{
+	name = view_cut(name, utf8_cut(name, 60));
+	return err_set(s->e, E_FORMAT, "JSON, byte %zu: the member \"%.*s\" appears twice",
+		(size_t)(name.p - s->p) - 1, VIEW_FMT(name));
+}
+
 static int close_level(struct scan *s)
 {
+	struct view twin;
+
+	if (s->notes && (s->in_object & 1) && json_names_close(&s->notes->names, &twin))
+		return refuse_twin(s, twin);
 	s->depth--;
 	s->in_object >>= 1;
 	s->at++;
@@ -320,18 +360,37 @@ static int scan_value(struct scan *s)
 	return refuse(s, s->at, "a value was expected");
 }
 
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 static void skip_space(struct scan *s)
 {
-	while (s->at < s->n && (s->p[s->at] == ' ' || s->p[s->at] == '\n' || s->p[s->at] == '\r' ||
-				       s->p[s->at] == '\t'))
+	while (s->at < s->n && is_space(s->p[s->at]))
 		s->at++;
+}
+
+static int note_name(struct scan *s, struct view name)
+{
+	struct json_names *names = &s->notes->names;
+	int rc = json_names_add(names, name);
+
+	names->unsure = names->unsure || !s->literal;
+	if (rc < 0)
+		return err_set(s->e, E_NOMEM, "JSON: out of memory");
+	return rc > 0 ? refuse_twin(s, name) : 0;
 }
 
 static int scan_name(struct scan *s)
 {
+	size_t start = s->at + 1;
+
 	if (s->p[s->at] != '"')
 		return refuse(s, s->at, "a member name was expected");
 	if (scan_string(s) < 0)
+		return -1;
+	if (s->notes && note_name(s, (struct view){ s->p + start, s->at - 1 - start }) < 0)
 		return -1;
 	skip_space(s);
 	if (s->at == s->n || s->p[s->at] != ':')
@@ -368,9 +427,9 @@ static int step(struct scan *s)
 	return scan_after_value(s);
 }
 
-int json_scan(struct view v, const struct json_limits *lim, struct str *copy, struct err *e)
+int json_scan(struct view v, const struct json_limits *lim, struct json_notes *notes, struct err *e)
 {
-	struct scan s = { .p = v.p, .n = v.n, .lim = lim, .copy = copy, .e = e };
+	struct scan s = { .p = v.p, .n = v.n, .lim = lim, .notes = notes, .e = e };
 
 	if (v.n > lim->bytes)
 		return err_set(e, E_FORMAT, "JSON of %zu bytes, at most %zu are accepted", v.n,
@@ -386,8 +445,8 @@ int json_scan(struct view v, const struct json_limits *lim, struct str *copy, st
 	if (s.at < s.n)
 		return refuse(&s, s.at, "more text after the value");
 	if (s.copied > 0)
-		edit(&s, s.n, 0);
-	if (copy && !str_ok(copy))
+		edit(&s, s.n, 0, VIEW(""));
+	if (notes && notes->no_memory)
 		return err_set(e, E_NOMEM, "JSON: out of memory");
 	return 0;
 }

@@ -515,7 +515,8 @@ static bool redact_scheme(struct walk *w, size_t to)
 	size_t from = skip_blanks(w, to), end = bare_end(w, from, false);
 	struct view v = view_cut(part(w, from, end), LOOK_MAX);
 
-	if (from == to || secret_is_placeholder(v) || memmem(v.p, v.n, "://", 3))
+	if (from == to || secret_is_placeholder(v) || memmem(v.p, v.n, "://", 3) ||
+		char_at(w, end) == '[')
 		return false;
 	if (word_is(w, to, "bearer") ? v.n < 8 || (secret_is_wordy(v) && v.n < 20)
 				     : !shape_is_basic(v))

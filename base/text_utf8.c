@@ -75,6 +75,17 @@ static size_t ascii_span(const unsigned char *p, size_t n)
 	return at;
 }
 
+/* Three-byte sequences whose second byte has no narrower range: most of what is written in Asia. */
+static size_t plain3_span(const unsigned char *p, size_t n)
+{
+	size_t at = 0;
+
+	while (n - at >= 3 && p[at] > 0xe0 && p[at] < 0xf0 && p[at] != 0xed &&
+		(p[at + 1] & 0xc0) == 0x80 && (p[at + 2] & 0xc0) == 0x80)
+		at += 3;
+	return at;
+}
+
 size_t utf8_valid_span(struct view v)
 {
 	const unsigned char *p = bytes(v);
@@ -83,7 +94,9 @@ size_t utf8_valid_span(struct view v)
 	while (at < v.n) {
 		if (p[at] < 0x80)
 			len = ascii_span(p + at, v.n - at);
-		else if (utf8_classify(p + at, v.n - at, &len) != UTF8_WHOLE)
+		else
+			len = plain3_span(p + at, v.n - at);
+		if (len == 0 && utf8_classify(p + at, v.n - at, &len) != UTF8_WHOLE)
 			break;
 		at += len;
 	}

@@ -7,7 +7,7 @@ target_compile_options(kairo_flags_plain INTERFACE
 	-Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition
 	-Wwrite-strings -Wvla -Wconversion -Wsign-conversion -Wpointer-arith -Wcast-qual
 	-Wundef -Wformat=2 -Wnull-dereference -Wimplicit-fallthrough -fno-common
-	-fstack-protector-strong
+	-fstack-protector-strong -fno-semantic-interposition
 	-include ${CMAKE_SOURCE_DIR}/base/banned.h)
 target_compile_definitions(kairo_flags_plain INTERFACE
 	_GNU_SOURCE KAIRO_VERSION="${PROJECT_VERSION}"

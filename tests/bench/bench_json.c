@@ -85,14 +85,15 @@ static void measure(const char *name, struct str *s)
 {
 	if (!str_ok(s))
 		abort();
-	double alone = bench_best(run_cjson, s), gate = bench_best(run_check, s);
-	double whole = bench_best(run_read, s);
 
+	double gate = bench_best(run_check, s), best[2];
+
+	bench_versus(run_cjson, run_read, s, best);
 	printf("%s, %zu bytes in memory\n", name, s->n);
-	bench_rate("cJSON: parse and free", s->n, alone);
+	bench_rate("cJSON: parse and free", s->n, best[0]);
 	bench_rate("json_check", s->n, gate);
-	bench_rate("json_read and json_free", s->n, whole);
-	bench_ratio("json_read", whole, "cJSON alone", alone);
+	bench_rate("json_read and json_free", s->n, best[1]);
+	bench_ratio("json_read", best[1], "cJSON alone", best[0]);
 	str_release(s);
 }
 
@@ -103,6 +104,8 @@ int main(void)
 	bench_title("JSON: gate and parse beside the parser alone");
 	updates(&s, 1);
 	measure("getupdates, one message", &s);
+	updates(&s, 20);
+	measure("getupdates, 20 messages", &s);
 	updates(&s, 1000);
 	measure("getupdates, 1000 messages", &s);
 	numbers(&s);
