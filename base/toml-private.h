@@ -1,11 +1,14 @@
-/* base/toml-private.h: shared by toml.c and toml_edit.c. */
+/* base/toml-private.h: shared by toml.c, toml_keys.c and toml_edit.c. */
 #ifndef BASE_TOML_PRIVATE_H
 #define BASE_TOML_PRIVATE_H
 
 #include "base/toml.h"
 
+/* A value, or a table's header. */
 struct entry {
-	char *key;
+	char *key; /* in full */
+	bool is_value;
+	size_t table_len; /* of the header that a value stands under, as part of its key; 0: none */
 	struct toml_value value;
 };
 
@@ -25,6 +28,10 @@ struct scanner {
 	const char *at; /* the last place asked for, with its line and column */
 	int line, col;
 };
+
+/* As toml_read_value; *text becomes the bytes of the value alone. */
+int toml_read_one(struct toml **hold, struct toml_value *out, struct view *text, struct err *e);
+int toml_check_keys(const struct toml *t, struct err *e);
 
 struct scanner toml_scanner(struct view text);
 void toml_skip_blank(struct scanner *s);

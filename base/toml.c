@@ -34,6 +34,11 @@ static int fail_at(struct scanner *s, const char *at, struct err *e, const char 
 	return err_set(e, E_FORMAT, "%d:%d: %s", line, col, what);
 }
 
+static int no_memory(struct err *e)
+{
+	return err_set(e, E_NOMEM, "out of memory");
+}
+
 static bool more(const struct scanner *s)
 {
 	return s->p < s->end;
@@ -82,6 +87,15 @@ static void skip_empty(struct scanner *s)
 	}
 }
 
+/* Append; what is too long for the str is the text's fault, anything else is a want of memory. */
+static int put(struct scanner *s, struct str *out, struct view v, const char *at, const char *what,
+	struct err *e)
+{
+	if (str_add(out, v) == 0)
+		return 0;
+	return v.n > out->max - out->n ? fail_at(s, at, e, what) : no_memory(e);
+}
+
 static bool is_bare(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -98,13 +112,15 @@ int toml_scan_key(struct scanner *s, struct str *out, struct err *e)
 			s->p++;
 		if (s->p == from)
 			return fail_at(s, s->p, e, "expected a key of letters, digits, _ and -");
-		if (str_add(out, (struct view){ from, (size_t)(s->p - from) }) < 0)
-			return fail_at(s, from, e, "the key is too long");
+		if (put(s, out, (struct view){ from, (size_t)(s->p - from) }, from,
+			    "the key is too long", e) < 0)
+			return -1;
 		toml_skip_blank(s);
 		if (peek(s) != '.')
 			return 0;
+		if (put(s, out, VIEW("."), from, "the key is too long", e) < 0)
+			return -1;
 		s->p++;
-		str_addc(out, '.');
 		toml_skip_blank(s);
 	}
 }
@@ -118,13 +134,13 @@ static int hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static int put_code_point(uint32_t cp, struct str *out)
+/* Bytes in b, 0: no such character, or a NUL. */
+static size_t encode(uint32_t cp, char b[4])
 {
-	char b[4];
 	size_t n;
 
 	if (cp == 0 || cp > 0x10ffff || (cp >= 0xd800 && cp <= 0xdfff))
-		return -1;
+		return 0;
 	if (cp < 0x80) {
 		b[0] = (char)cp;
 		n = 1;
@@ -140,25 +156,25 @@ static int put_code_point(uint32_t cp, struct str *out)
 	}
 	for (size_t i = 1; i < n; i++)
 		b[i] = (char)(0x80 | ((cp >> (6 * (n - 1 - i))) & 0x3f));
-	return str_add(out, (struct view){ b, n });
+	return n;
 }
 
+/* A string is never longer than its text, and has room for that: a failing add is a want of
+ * memory. */
 static int scan_escape(struct scanner *s, struct str *out, struct err *e)
 {
 	static const char from[] = "btnfr\"\\", to[] = "\b\t\n\f\r\"\\";
 	const char *at = s->p++;
-	char c = peek(s);
+	char c = peek(s), b[4];
 	const char *hit = c ? strchr(from, c) : NULL;
+	uint32_t cp = 0;
 
-	s->p++;
-	if (hit)
-		return str_addc(out, to[hit - from]) < 0
-		               ? fail_at(s, at, e, "the string is too long")
-		               : 0;
-	if (c != 'u' && c != 'U')
+	if (!hit && c != 'u' && c != 'U')
 		return fail_at(s, at, e,
 			"unknown escape, expected one of \\b \\t \\n \\f \\r \\\" \\\\ \\u \\U");
-	uint32_t cp = 0;
+	s->p++;
+	if (hit)
+		return str_addc(out, to[hit - from]) < 0 ? no_memory(e) : 0;
 	for (int i = c == 'u' ? 4 : 8; i > 0; i--, s->p++) {
 		int d = hex_digit(peek(s));
 
@@ -166,7 +182,10 @@ static int scan_escape(struct scanner *s, struct str *out, struct err *e)
 			return fail_at(s, at, e, "expected hex digits behind \\u or \\U");
 		cp = cp << 4 | (uint32_t)d;
 	}
-	return put_code_point(cp, out) < 0 ? fail_at(s, at, e, "no such character, or a NUL") : 0;
+	size_t n = encode(cp, b);
+	if (!n)
+		return fail_at(s, at, e, "no such character, or a NUL");
+	return str_add(out, (struct view){ b, n }) < 0 ? no_memory(e) : 0;
 }
 
 static int scan_string(struct scanner *s, struct str *out, struct err *e)
@@ -177,19 +196,13 @@ static int scan_string(struct scanner *s, struct str *out, struct err *e)
 	if (s->end - s->p >= 2 && s->p[0] == quote && s->p[1] == quote)
 		return fail_at(s, open, e,
 			"strings over several lines are not used here, expected \"...\"");
-	while (more(s) && *s->p != quote) {
-		unsigned char c = (unsigned char)*s->p;
-
-		if (c == '\n' || c == '\r')
-			break;
-		if (c == '\\' && quote == '"') {
+	while (more(s) && *s->p != quote && *s->p != '\n' && *s->p != '\r') {
+		if (*s->p == '\\' && quote == '"') {
 			if (scan_escape(s, out, e) < 0)
 				return -1;
-			continue;
+		} else if (str_addc(out, *s->p++) < 0) {
+			return no_memory(e);
 		}
-		if (str_addc(out, (char)c) < 0)
-			return fail_at(s, open, e, "the string is too long");
-		s->p++;
 	}
 	if (peek(s) != quote)
 		return fail_at(s, open, e,
@@ -211,6 +224,7 @@ static int scan_number(struct scanner *s, struct toml_value *v, struct err *e)
 		s->p++;
 	}
 	const char *first = s->p;
+	bool sound = peek(s) >= '0' && peek(s) <= '9';
 	while (more(s) && (is_bare(*s->p) || *s->p == '.' || *s->p == '+' || *s->p == ':')) {
 		if (*s->p == '_' && s->p > first && s->p + 1 < s->end && s->p[-1] != '_' &&
 			hex_digit(s->p[1]) >= 0) {
@@ -221,8 +235,9 @@ static int scan_number(struct scanner *s, struct toml_value *v, struct err *e)
 			digits[n++] = *s->p;
 		s->p++;
 	}
-	bool leading_zero = s->p - first > 1 && *first == '0';
-	if (leading_zero || parse_i64((struct view){ digits, n }, &i) < 0)
+	if (s->p - first > 1 && *first == '0')
+		sound = false;
+	if (!sound || parse_i64((struct view){ digits, n }, &i) < 0)
 		return fail_at(s, from, e,
 			"expected a value: \"text\", a whole number, true, false or [\"list\"]");
 	v->type = TOML_INT;
@@ -253,7 +268,7 @@ static int scan_text(struct toml *t, struct scanner *s, const char **out, struct
 	int rc = scan_string(s, &text, e);
 
 	if (rc == 0 && keep_text(t, &text, out) < 0)
-		rc = err_set(e, E_NOMEM, "out of memory");
+		rc = no_memory(e);
 	str_release(&text);
 	return rc;
 }
@@ -291,7 +306,7 @@ static int scan_array(struct toml *t, struct scanner *s, struct toml_value *v, s
 
 	v->type = TOML_ARRAY;
 	if (new_list(t, v) < 0)
-		return err_set(e, E_NOMEM, "out of memory");
+		return no_memory(e);
 	for (;;) {
 		const char *item = NULL;
 
@@ -308,7 +323,7 @@ static int scan_array(struct toml *t, struct scanner *s, struct toml_value *v, s
 		if (scan_text(t, s, &item, e) < 0)
 			return -1;
 		if (add_item(t, v, item) < 0)
-			return err_set(e, E_NOMEM, "out of memory");
+			return no_memory(e);
 		skip_empty(s);
 		if (peek(s) == ',')
 			s->p++;
@@ -355,46 +370,6 @@ int toml_scan_value(struct toml *t, struct scanner *s, struct toml_value *v, str
 	return scan_number(s, v, e);
 }
 
-/* Does `inner` lie below the name `outer`, as in a.b.c below a.b? */
-static bool lies_below(const char *inner, const char *outer)
-{
-	size_t n = strlen(outer);
-
-	return !strncmp(inner, outer, n) && inner[n] == '.';
-}
-
-static int conflict(const struct entry *a, const struct entry *b, struct err *e)
-{
-	const struct entry *first = a->value.key_line <= b->value.key_line ? a : b;
-	const struct entry *second = first == a ? b : a;
-
-	return err_set(e, E_FORMAT, "%d:%d: %s is set twice, first in line %d",
-		second->value.key_line, second->value.key_col, second->key, first->value.key_line);
-}
-
-/* No key twice, none that is a value here and a table there, no table opened twice. Pairwise: there
- * are at most TOML_KEYS_MAX of each. */
-static int check_keys(const struct toml *t, struct err *e)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		const struct entry *a = &t->entries[i];
-
-		for (size_t j = 0; j < t->ntables; j++)
-			if (!strcmp(t->tables[j].key, a->key) ||
-				lies_below(t->tables[j].key, a->key))
-				return conflict(a, &t->tables[j], e);
-		for (size_t j = 0; j < t->n; j++)
-			if ((j > i && !strcmp(a->key, t->entries[j].key)) ||
-				lies_below(t->entries[j].key, a->key))
-				return conflict(a, &t->entries[j], e);
-	}
-	for (size_t i = 0; i < t->ntables; i++)
-		for (size_t j = i + 1; j < t->ntables; j++)
-			if (!strcmp(t->tables[i].key, t->tables[j].key))
-				return conflict(&t->tables[i], &t->tables[j], e);
-	return 0;
-}
-
 /* Room for one more; the new entry is cleared. NULL without memory. */
 static struct entry *grow(struct entry **list, size_t n, size_t *cap)
 {
@@ -421,9 +396,13 @@ static int add_entry(struct toml *t, struct scanner *s, const char *table, const
 	if (t->n >= TOML_KEYS_MAX)
 		return fail_at(s, at, e, "more than 1000 keys");
 	if (!(en = grow(&t->entries, t->n, &t->cap)))
-		return err_set(e, E_NOMEM, "out of memory");
-	if (table[0])
-		str_addf(&key, "%s.", table);
+		return no_memory(e);
+	en->is_value = true;
+	en->table_len = strlen(table);
+	if (table[0] && str_addf(&key, "%s.", table) < 0) {
+		no_memory(e);
+		goto out;
+	}
 	if (toml_scan_key(s, &key, e) < 0)
 		goto out;
 	toml_skip_blank(s);
@@ -438,7 +417,7 @@ static int add_entry(struct toml *t, struct scanner *s, const char *table, const
 	place(s, at, &en->value.key_line, &en->value.key_col);
 	rc = finish_line(s, e);
 	if (rc == 0 && !(en->key = str_take(&key)))
-		rc = err_set(e, E_NOMEM, "out of memory");
+		rc = no_memory(e);
 	if (rc == 0)
 		t->n++;
 out:
@@ -473,7 +452,7 @@ static int add_table(struct toml *t, struct scanner *s, struct str *name, struct
 		return -1;
 	if (!(en = grow(&t->tables, t->ntables, &t->tables_cap)) ||
 		!(en->key = strdup(str_cstr(name))))
-		return err_set(e, E_NOMEM, "out of memory");
+		return no_memory(e);
 	t->ntables++;
 	place(s, at, &en->value.key_line, &en->value.key_col);
 	return 0;
@@ -492,7 +471,7 @@ static int read_all(struct toml *t, struct scanner *s, struct err *e)
 		                  : add_entry(t, s, str_cstr(&table), s->p, e);
 	}
 	str_release(&table);
-	return rc < 0 ? -1 : check_keys(t, e);
+	return rc < 0 ? -1 : toml_check_keys(t, e);
 }
 
 static int check_text(struct scanner *s, struct view text, struct err *e)
@@ -533,7 +512,7 @@ int toml_read(struct toml **out, struct view text, struct err *e)
 
 	*out = NULL;
 	if (!t)
-		return err_set(e, E_NOMEM, "out of memory");
+		return no_memory(e);
 	if (check_text(&s, text, e) < 0 || read_all(t, &s, e) < 0) {
 		toml_free(&t);
 		return -1;
@@ -542,23 +521,37 @@ int toml_read(struct toml **out, struct view text, struct err *e)
 	return 0;
 }
 
-int toml_read_value(struct toml **hold, struct toml_value *out, struct view text, struct err *e)
+int toml_read_one(struct toml **hold, struct toml_value *out, struct view *text, struct err *e)
 {
-	struct scanner s = toml_scanner(text);
+	struct scanner s = toml_scanner(*text);
 	struct toml *t = calloc(1, sizeof(*t));
+	int rc = -1;
 
 	*hold = NULL;
 	if (!t)
-		return err_set(e, E_NOMEM, "out of memory");
+		return no_memory(e);
 	toml_skip_blank(&s);
-	if (check_text(&s, text, e) < 0 || toml_scan_value(t, &s, out, e) < 0 ||
-		finish_line(&s, e) < 0 ||
-		(more(&s) && fail_at(&s, s.p, e, "expected one value") < 0)) {
-		toml_free(&t);
-		return -1;
+	const char *from = s.p;
+	if (check_text(&s, *text, e) < 0 || toml_scan_value(t, &s, out, e) < 0)
+		goto out;
+	*text = (struct view){ from, (size_t)(s.p - from) };
+	if (finish_line(&s, e) < 0)
+		goto out;
+	if (more(&s)) {
+		fail_at(&s, s.p, e, "expected one value");
+		goto out;
 	}
 	*hold = t;
-	return 0;
+	t = NULL;
+	rc = 0;
+out:
+	toml_free(&t);
+	return rc;
+}
+
+int toml_read_value(struct toml **hold, struct toml_value *out, struct view text, struct err *e)
+{
+	return toml_read_one(hold, out, &text, e);
 }
 
 void toml_free(struct toml **tp)

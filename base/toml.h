@@ -44,9 +44,11 @@ const struct toml_value *toml_get(const struct toml *t, const char *dotted); /* 
 int toml_read_value(struct toml **hold, struct toml_value *out, struct view text, struct err *e);
 int toml_write_string(struct view v, struct str *out); /* quoted and escaped */
 
-/* Set key to the TOML value `value` in text, or remove it when value.p is NULL. Everything else
- * stays byte for byte; a new key goes to the end of its table, a new table to the end of the file.
- */
+/* Append to out the text with the key set to the TOML value `value` (comments beside it are
+ * dropped), or removed when value.p is NULL. Everything else stays byte for byte; a new key goes
+ * to the end of its table, a new table to the end of the file. On failure out is as it was: the
+ * text does not read, key or value are none, or the outcome would not read (the key is a table
+ * here), or does not fit. */
 int toml_edit(struct view text, const char *dotted, struct view value, struct str *out,
 	struct err *e);
 

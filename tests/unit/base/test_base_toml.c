@@ -112,6 +112,12 @@ static void refuses_with_line_and_column(void **state)
 		{ "a = 0x10", "1:5:" },
 		{ "a = 1__0", "1:5:" },
 		{ "a = _1", "1:5:" },
+		{ "a = 1_", "1:5:" },
+		{ "a = +", "1:5:" },
+		{ "a = +-1", "1:5:" },
+		{ "a = ++1", "1:5:" },
+		{ "a = -_1", "1:5:" },
+		{ "a = 1e3", "1:5:" },
 		{ "a = 9223372036854775808", "1:5:" },
 		{ "a = 1979-05-27", "1:5:" },
 		{ "a = inf", "1:5:" },
@@ -134,6 +140,10 @@ static void refuses_with_line_and_column(void **state)
 		{ "[a]\nb = 1\n[a]\nc = 1\n", "3:1:" },
 		{ "a = 1\n[a]\nb = 1\n", "2:1:" },
 		{ "a.b = 1\na = 1\n", "2:1:" },
+		{ "a.b.c = 1\n[a.b]\nd = 1\n", "2:1:" },
+		{ "[a.b]\nd = 1\n[a]\nb.c = 1\n", "4:1:" },
+		{ "a-b = 1\na = 1\na.b = 1\n", "3:1:" },
+		{ "[a]\n[b]\n[a]\n", "3:1:" },
 		{ "\n\n  b = \xff", "3:7:" },
 		{ "\xef\xbb\xbf"
 		  "a = 1",
@@ -155,6 +165,17 @@ static void refuses_with_line_and_column(void **state)
 		if (strncmp(e.msg, rows[i].where, strlen(rows[i].where)) != 0)
 			fail_msg("%s: %s, wanted %s", rows[i].text, e.msg, rows[i].where);
 	}
+}
+
+static void lets_a_table_be_opened_after_those_below_it(void **state)
+{
+	/* TOML 1.0, "Table" */
+	struct toml *t = read_ok("[x.y.z.w]\na = 1\n[x]\nb = 2\n[fruit]\napple.color = 'red'\n"
+				 "[fruit.apple.taste]\nsweet = true\n");
+
+	(void)state;
+	assert_int_equal(toml_count(t), 4);
+	toml_free(&t);
 }
 
 static void refuses_a_nul_byte(void **state)
@@ -305,16 +326,68 @@ static void edits_an_empty_text_and_one_without_a_last_newline(void **state)
 	str_release(&out);
 }
 
-static void finds_a_dotted_key_outside_its_table(void **state)
+/* After NULL: refused, and what was in `out` before is left. */
+static void edits(const char *before, const char *key, const char *value, const char *after)
 {
 	struct str out = STR_INIT(TOML_FILE_MAX);
 	struct err e = ERR_INIT;
 
+	str_adds(&out, "# ");
+	assert_int_equal(toml_edit(view_of(before), key, view_of(value), &out, &e), after ? 0 : -1);
+	assert_string_equal(str_cstr(&out) + 2, after ? after : "");
+	assert_int_equal(e.code, after ? E_OK : E_FORMAT);
+	str_release(&out);
+}
+
+static void finds_dotted_keys_and_puts_new_ones_beside_them(void **state)
+{
 	(void)state;
-	assert_int_equal(toml_edit(VIEW("model.name = \"a\"\n"), "model.name", VIEW("\"b\""), &out,
-				 &e),
-		0);
-	assert_string_equal(str_cstr(&out), "model.name = \"b\"\n");
+	edits("model.name = \"a\"\n", "model.name", "\"b\"", "model.name = \"b\"\n");
+	edits("model.name = 1\nz = 1\n[q]\n", "model.url", "2",
+		"model.name = 1\nmodel.url = 2\nz = 1\n[q]\n");
+	edits("[a]\nb.c = 1\n\n[d]\n", "a.b.e", "2", "[a]\nb.c = 1\nb.e = 2\n\n[d]\n");
+	edits("[model.extra]\na = 1\n", "model.name", "2",
+		"[model.extra]\na = 1\n\n[model]\nname = 2\n");
+	edits("modelx.name = 1\n", "model.name", "2", "modelx.name = 1\n\n[model]\nname = 2\n");
+}
+
+static void takes_away_the_whole_line(void **state)
+{
+	(void)state;
+	edits("[a]\n  b = 1 # gone\n  c = 2\n", "a.b", NULL, "[a]\n  c = 2\n");
+	edits("b = 1", "b", NULL, "");
+	edits("a = 1\r\nb = 2\r\nc = 3\r\n", "b", NULL, "a = 1\r\nc = 3\r\n");
+}
+
+static void takes_nothing_but_one_value_and_one_key(void **state)
+{
+	(void)state;
+	edits("a = 1\n", "b", "2\nc = 3", NULL);
+	edits("a = 1\n", "b", "2 # why", "a = 1\nb = 2\n");
+	edits("a = 1 # why\n", "a", "  2  # no", "a = 2 # why\n");
+	edits("a = 1\n", "a", "[\n'x', # one\n]\n", "a = [\n'x', # one\n]\n");
+	edits("a = 1\n", "a", "", NULL);
+	edits("a = 1\n", "a", "word", NULL);
+	edits("a = 1\n", "", "2", NULL);
+	edits("a = 1\n", "a b", "2", NULL);
+	edits("a = 1\n", "a .b", "2", NULL);
+	edits("a = 1\n", "b.", "2", NULL);
+	edits("a = 1\n", ".b", "2", NULL);
+	edits("a = 1\n", "a.b", "2", NULL);
+	edits("[a]\nb = 1\n", "a", "2", NULL);
+}
+
+static void an_edit_that_does_not_fit_is_told(void **state)
+{
+	struct str out = STR_INIT(12);
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(toml_edit(VIEW("a = 1\n"), "bb", VIEW("2"), &out, &e), -1);
+	assert_int_equal(e.code, E_FULL);
+	str_reset(&out);
+	assert_int_equal(toml_edit(VIEW("a = 1\n"), "b", VIEW("2"), &out, &e), 0);
+	assert_string_equal(str_cstr(&out), "a = 1\nb = 2\n");
 	str_release(&out);
 }
 
@@ -365,13 +438,17 @@ int main(void)
 		cmocka_unit_test(accepts_integers_booleans_and_lists),
 		cmocka_unit_test(names_keys_by_their_table),
 		cmocka_unit_test(refuses_with_line_and_column),
+		cmocka_unit_test(lets_a_table_be_opened_after_those_below_it),
 		cmocka_unit_test(refuses_a_nul_byte),
 		cmocka_unit_test(counts_keys_at_under_and_over_the_limit),
 		cmocka_unit_test(counts_list_items_at_under_and_over_the_limit),
 		cmocka_unit_test(takes_files_at_and_under_the_size_limit_only),
 		cmocka_unit_test(edits_one_value_and_nothing_else),
 		cmocka_unit_test(edits_an_empty_text_and_one_without_a_last_newline),
-		cmocka_unit_test(finds_a_dotted_key_outside_its_table),
+		cmocka_unit_test(finds_dotted_keys_and_puts_new_ones_beside_them),
+		cmocka_unit_test(takes_away_the_whole_line),
+		cmocka_unit_test(takes_nothing_but_one_value_and_one_key),
+		cmocka_unit_test(an_edit_that_does_not_fit_is_told),
 		cmocka_unit_test(written_strings_read_back),
 		cmocka_unit_test(a_single_value_is_one_value),
 	};
