@@ -59,23 +59,6 @@ static int show(const struct home *h, const char *name)
 	return rc < 0 ? say_err(&e) : EXIT_DONE;
 }
 
-static int set_from_stdin(const struct home *h, const char *name)
-{
-	struct str v = STR_INIT(SECRET_MAX + 2);
-	struct err e = ERR_INIT;
-	int rc;
-
-	if (isatty(STDIN_FILENO))
-		fprintf(stderr, "value of %s, then Enter and Ctrl-D: ", name);
-	rc = read_stdin(SECRET_MAX, &v, &e);
-	if (rc == 0 && !strcmp(name, "model.api_key"))
-		rc = config_set_secret(h->dir, name, view_trim(str_view(&v)), &e);
-	else if (rc == 0)
-		rc = config_set(h->dir, name, str_cstr(&v), &e);
-	str_wipe(&v);
-	return rc < 0 ? say_err(&e) : EXIT_DONE;
-}
-
 /* A running daemon takes over what can change live; for the rest it must be started anew. */
 static int tell_daemon(const struct home *h, const char *name)
 {
@@ -89,6 +72,29 @@ static int tell_daemon(const struct home *h, const char *name)
 	else
 		puts("the running daemon takes it over with: kairo restart");
 	return EXIT_DONE;
+}
+
+static int set_from_stdin(const struct home *h, const char *name)
+{
+	struct str v = STR_INIT(SECRET_MAX + 2);
+	bool secret = !strcmp(name, "model.api_key");
+	struct err e = ERR_INIT;
+	int rc;
+
+	if (!secret && !config_find(name))
+		return unknown_key(name);
+	if (isatty(STDIN_FILENO))
+		fprintf(stderr, "value of %s, then Enter and Ctrl-D: ", name);
+	rc = read_stdin(SECRET_MAX, &v, &e);
+	while (v.n && strchr("\r\n", v.p[v.n - 1])) /* of the last line, not of the value */
+		str_truncate(&v, v.n - 1);
+	if (rc == 0 && view_find(str_view(&v), '\0') != v.n)
+		rc = err_set(&e, E_FORMAT, "standard input holds a NUL");
+	if (rc == 0)
+		rc = secret ? config_set_secret(h->dir, name, str_view(&v), &e)
+		            : config_set(h->dir, name, str_cstr(&v), &e);
+	str_wipe(&v);
+	return rc < 0 ? say_err(&e) : tell_daemon(h, secret ? "model.api_key_file" : name);
 }
 
 static int set(const struct home *h, const char *name, const char *value)
@@ -107,23 +113,36 @@ static int set(const struct home *h, const char *name, const char *value)
 	return tell_daemon(h, name);
 }
 
-int cmd_config(const struct home *h, int argc, char **argv)
+static int unset(const struct home *h, const char *name)
 {
 	struct err e = ERR_INIT;
+
+	if (!config_find(name))
+		return unknown_key(name);
+	return config_unset(h->dir, name, &e) < 0 ? say_err(&e) : tell_daemon(h, name);
+}
+
+/* Reading leaves no trace; a change makes the folder it is kept in. */
+static int change(const struct home *h, int argc, char **argv)
+{
+	struct home made;
+	struct err e = ERR_INIT;
+
+	if (home_find(&made, h->account[0] ? h->account : NULL, true, &e) < 0)
+		return say_err(&e);
+	return argc == 4 ? set(&made, argv[2], argv[3]) : unset(&made, argv[2]);
+}
+
+int cmd_config(const struct home *h, int argc, char **argv)
+{
 	const char *what = argc > 1 ? argv[1] : "list";
 
 	if (!strcmp(what, "list") && argc <= 2)
 		return show(h, NULL);
 	if (!strcmp(what, "get") && argc == 3)
 		return config_find(argv[2]) ? show(h, argv[2]) : unknown_key(argv[2]);
-	if (!strcmp(what, "set") && argc == 4)
-		return set(h, argv[2], argv[3]);
-	if (!strcmp(what, "unset") && argc == 3) {
-		if (!config_find(argv[2]))
-			return unknown_key(argv[2]);
-		return config_unset(h->dir, argv[2], &e) < 0 ? say_err(&e)
-		                                             : tell_daemon(h, argv[2]);
-	}
+	if ((!strcmp(what, "set") && argc == 4) || (!strcmp(what, "unset") && argc == 3))
+		return change(h, argc, argv);
 	return say_usage("config",
 		"config list | get KEY | set KEY VALUE | set KEY --stdin | unset KEY");
 }

@@ -25,7 +25,8 @@ struct row {
 	const char *env; /* an override from the environment, or NULL */
 };
 
-#define AT(field)                  .offset = offsetof(struct config, field)
+#define OFFSET(field)              offsetof(struct config, field)
+#define AT(field)                  .offset = OFFSET(field)
 #define STRING(n, f, dflt, h)      .key = { n, CONFIG_STRING, dflt, 0, 0, NULL, false, h }, AT(f)
 #define PATH(n, f, dflt, h)        .key = { n, CONFIG_PATH, dflt, 0, 0, NULL, false, h }, AT(f)
 #define LIST(n, f, max, l, h)      .key = { n, CONFIG_LIST, NULL, 0, max, NULL, l, h }, AT(f)
@@ -299,27 +300,49 @@ static int check_url(const char *name, const char *url, struct err *e)
 	return 0;
 }
 
-static int check_whole(const struct config *c, struct err *e)
+/* They go into headers and request bodies as they stand. */
+static int check_word(const char *name, const char *s, struct err *e)
 {
-	const char *const words[] = { "ilink.client_version", c->ilink.client_version,
-		"ilink.bot_agent", c->ilink.bot_agent, "ilink.route_tag", c->ilink.route_tag,
-		"model.name", c->model.name };
+	return is_header_safe(s) && strlen(s) <= 256
+	               ? 0
+	               : err_set(e, E_FORMAT,
+				 "%s: expected at most 256 characters, no control characters",
+				 name);
+}
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i += 2)
-		if (!is_header_safe(words[i + 1]) || strlen(words[i + 1]) > 256)
-			return err_set(e, E_FORMAT,
-				"%s: expected at most 256 characters, no control characters",
-				words[i]);
-	for (size_t i = 0; c->allowed_users[i]; i++)
-		if (!c->allowed_users[i][0] || strlen(c->allowed_users[i]) > 128)
+static int check_users(char *const *list, struct err *e)
+{
+	for (; *list; list++)
+		if (!(*list)[0] || strlen(*list) > 128)
 			return err_set(e, E_FORMAT,
 				"allowed_users: a user id has 1 to 128 characters");
-	for (size_t i = 0; c->sandbox.read[i]; i++)
-		if (c->sandbox.read[i][0] != '/')
+	return 0;
+}
+
+static int check_folders(char *const *list, struct err *e)
+{
+	for (; *list; list++)
+		if ((*list)[0] != '/')
 			return err_set(e, E_FORMAT, "sandbox.read: expected absolute paths");
-	if (check_url("model.base_url", c->model.base_url, e) < 0)
-		return -1;
-	return check_url("network.proxy", c->network.proxy, e);
+	return 0;
+}
+
+/* The value of one key, once it is in its place. */
+static int check(const struct config *c, const struct row *r, struct err *e)
+{
+	const char *name = r->key.name;
+
+	switch (r->offset) {
+	case OFFSET(model.base_url):
+	case OFFSET(network.proxy): return check_url(name, get_string(c, r), e);
+	case OFFSET(model.name):
+	case OFFSET(ilink.client_version):
+	case OFFSET(ilink.bot_agent):
+	case OFFSET(ilink.route_tag): return check_word(name, get_string(c, r), e);
+	case OFFSET(allowed_users): return check_users(c->allowed_users, e);
+	case OFFSET(sandbox.read): return check_folders(c->sandbox.read, e);
+	default: return 0;
+	}
 }
 
 /* --- Loading ---------------------------------------------------------------------------------- */
@@ -388,7 +411,7 @@ static int apply(struct config *c, const struct toml *t, struct err *e)
 				config_nearest(name));
 			return located(v, true, e);
 		}
-		if (put_value(c, r, v, e) < 0)
+		if (put_value(c, r, v, e) < 0 || check(c, r, e) < 0)
 			return located(v, false, e);
 	}
 	return 0;
@@ -399,10 +422,18 @@ static int apply_env(struct config *c, struct err *e)
 	for (size_t i = 0; i < NROWS; i++) {
 		const char *v = rows[i].env ? getenv(rows[i].env) : NULL;
 
-		if (v && v[0] && put_string(c, &rows[i], v, e) < 0)
-			return -1;
+		if (!v || !v[0])
+			continue;
+		if (put_string(c, &rows[i], v, e) < 0 || check(c, &rows[i], e) < 0)
+			return err_wrap(e, "the environment's %s", rows[i].env);
 	}
 	return 0;
+}
+
+/* A message of base/toml, which begins with "line:col: ", with the file before it. */
+static void in_file(const struct err *toml, struct err *e)
+{
+	err_set(e, toml->code, CONFIG_FILE ":%s", toml->msg);
 }
 
 static int from_text(struct config **out, struct view text, bool env, struct err *e)
@@ -423,16 +454,11 @@ static int from_text(struct config **out, struct view text, bool env, struct err
 		goto out;
 	}
 	if (toml_read(&t, text, &here) < 0) {
-		err_set(e, here.code, CONFIG_FILE ":%s",
-			here.msg); /* which begins with "line:col: " */
+		in_file(&here, e);
 		goto out;
 	}
 	if (apply(c, t, e) < 0 || (env && apply_env(c, e) < 0))
 		goto out;
-	if (check_whole(c, e) < 0) {
-		err_wrap(e, CONFIG_FILE);
-		goto out;
-	}
 	*out = c;
 	c = NULL;
 	rc = 0;
@@ -508,7 +534,9 @@ int config_load_key(struct config *c, struct err *e)
 	int rc;
 
 	if (env && env[0])
-		return take_key(c, view_of(env), e);
+		return take_key(c, view_of(env), e) < 0
+		               ? err_wrap(e, "the environment's KAIRO_MODEL_API_KEY")
+		               : 0;
 	if (!c->model.api_key_file[0])
 		return 0;
 	rc = file_read_private(c->model.api_key_file, KEY_FILE_MAX, &text, e);
@@ -591,19 +619,28 @@ static int change(const char *home, const char *name, struct view value, struct 
 {
 	char path[PATH_SIZE], lockpath[PATH_SIZE];
 	struct str text = STR_INIT(TOML_FILE_MAX), fresh = STR_INIT(TOML_FILE_MAX);
-	struct config *check = NULL;
+	struct config *trial = NULL;
 	struct lock *lock = NULL;
+	struct err here = ERR_INIT;
 	int rc = -1;
 
 	if (path_join(lockpath, home, "config.lock", e) < 0 ||
 		lock_take(&lock, lockpath, LOCK_WAIT_MS, e) < 0 ||
-		read_file(home, path, &text, e) < 0 ||
-		toml_edit(str_view(&text), name, value, &fresh, e) < 0 ||
-		from_text(&check, str_view(&fresh), false, e) < 0)
+		read_file(home, path, &text, e) < 0)
 		goto out;
+	if (toml_edit(str_view(&text), name, value, &fresh, &here) < 0) {
+		in_file(&here, e);
+		goto out;
+	}
+	if (from_text(&trial, str_view(&fresh), false, e) < 0) {
+		/* A fault that was there before is named by its place in the file as it is. */
+		if (from_text(&trial, str_view(&text), false, &here) < 0 && e)
+			*e = here;
+		goto out;
+	}
 	rc = file_replace(path, 0600, str_view(&fresh), e);
 out:
-	config_free(&check);
+	config_free(&trial);
 	lock_release(&lock);
 	str_release(&text);
 	str_release(&fresh);
@@ -630,6 +667,23 @@ static int as_toml(const struct row *r, const char *value, struct str *out, stru
 	return str_ok(out) ? 0 : err_set(e, E_FORMAT, "%s: the value is too long", r->key.name);
 }
 
+/* Would this value do? Said without a place: it stands in no file yet. */
+static int try_value(const struct row *r, struct view text, struct err *e)
+{
+	struct config *c = calloc(1, sizeof(*c));
+	struct toml *hold = NULL;
+	struct toml_value v;
+	int rc = -1;
+
+	if (!c)
+		return err_set(e, E_NOMEM, "out of memory");
+	if (toml_read_value(&hold, &v, text, e) == 0 && put_value(c, r, &v, e) == 0)
+		rc = check(c, r, e);
+	toml_free(&hold);
+	config_free(&c);
+	return rc;
+}
+
 int config_set(const char *home, const char *name, const char *value, struct err *e)
 {
 	const struct row *r = find_row(name);
@@ -640,6 +694,8 @@ int config_set(const char *home, const char *name, const char *value, struct err
 		return err_set(e, E_NOTFOUND, "no setting \"%s\", did you mean %s?", name,
 			config_nearest(name));
 	rc = as_toml(r, value, &v, e);
+	if (rc == 0)
+		rc = try_value(r, str_view(&v), e);
 	if (rc == 0)
 		rc = change(home, name, str_view(&v), e);
 	str_release(&v);

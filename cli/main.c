@@ -19,7 +19,7 @@ static const struct command table[] = {
 		cmd_login, true },
 	{ "logout", "", "forget the WeChat account's credentials", cmd_logout, false },
 	{ "doctor", "", "check every layer and say what to do", cmd_doctor, false },
-	{ "config", "get|set|unset|list ...", "read and change settings", cmd_config, true },
+	{ "config", "get|set|unset|list ...", "read and change settings", cmd_config, false },
 	{ "ask", "[PROMPT]", "put a task to the agent from the terminal", cmd_ask, true },
 	{ "send", "TEXT [--to USER]", "send a text to the phone", cmd_send, false },
 	{ "version", "", "print the version", cmd_version, false },

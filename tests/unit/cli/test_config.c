@@ -150,9 +150,16 @@ static void errors_name_file_line_column_and_what_was_expected(void **state)
 			"config.toml:1:14: expected a value: \"text\", a whole number, true, false or "
 			"[\"list\"]" },
 		{ "[model]\nbase_url = \"ftp://x\"\n",
-			"config.toml: model.base_url: expected an address that begins with https:// or http://" },
+			"config.toml:2:12: model.base_url: expected an address that begins with https:// or http://" },
 		{ "[model]\nbase_url = \"https://key@host/v1\"\n",
-			"config.toml: model.base_url: the key does not belong in the address" },
+			"config.toml:2:12: model.base_url: the key does not belong in the address" },
+		{ "allowed_users = [\"a\", \"\"]\n",
+			"config.toml:1:17: allowed_users: a user id has 1 to 128 characters" },
+		{ "[sandbox]\nread = [\"usr\"]\n",
+			"config.toml:2:8: sandbox.read: expected absolute paths" },
+		{ "[ilink]\nroute_tag = \"a\\nb\"\n",
+			"config.toml:2:13: ilink.route_tag: expected at most 256 characters, no control "
+			"characters" },
 	};
 	struct fixture *f = *state;
 
