@@ -35,7 +35,7 @@ static void tidy(char *msg, bool cut)
 
 static void store(struct err *e, enum err_code code, const char *head, const char *tail)
 {
-	char msg[sizeof(e->msg)];
+	char msg[ERR_MSG_MAX];
 	int n = snprintf(msg, sizeof(msg), "%s%s", head, tail);
 
 	tidy(msg, n < 0 || (size_t)n >= sizeof(msg));
@@ -45,7 +45,7 @@ static void store(struct err *e, enum err_code code, const char *head, const cha
 
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 {
-	char head[sizeof(e->msg) + 1]; /* one more, so that store() sees the cut */
+	char head[ERR_MSG_MAX + 1]; /* one more, so that store() sees the cut */
 	va_list ap;
 
 	if (!e)
@@ -96,7 +96,7 @@ int err_sys(struct err *e, const char *fmt, ...)
 
 int err_wrap(struct err *e, const char *fmt, ...)
 {
-	char head[sizeof(e->msg) + 1], old[sizeof(e->msg) + 2];
+	char head[ERR_MSG_MAX + 1], old[ERR_MSG_MAX + 2];
 	va_list ap;
 
 	if (!e)

@@ -24,9 +24,10 @@ enum err_code {
 
 /* Filled where the cause is known, handed up unchanged, logged once where it is handled. The
  * message is one line of UTF-8 without a full stop, cut on a character boundary if it must be. */
+#define ERR_MSG_MAX 256 /* the NUL counted */
 struct err {
 	enum err_code code;
-	char msg[256];
+	char msg[ERR_MSG_MAX];
 };
 
 #define ERR_INIT ((struct err){ .code = E_OK })

@@ -49,8 +49,8 @@ void json_notes_init(struct json_notes *notes);
 void json_notes_release(struct json_notes *notes);
 
 /* The validating pass; notes may be NULL. */
-int json_scan(
-	struct view v, const struct json_limits *lim, struct json_notes *notes, struct err *e);
+int json_scan(struct view v, const struct json_limits *lim, struct json_notes *notes,
+	struct err *e);
 
 /* Bytes of v before the first '"', backslash, control or, when it asks for ASCII, other byte. */
 size_t json_plain_span(struct view v, bool *ascii);

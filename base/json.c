@@ -40,8 +40,8 @@ static int check_object(const cJSON *object, struct err *e)
 		names[i++] = view_of(m->string);
 	if (json_names_twice(names, n, &twin)) {
 		twin = view_cut(twin, utf8_cut(twin, 60));
-		rc = err_set(
-			e, E_FORMAT, "JSON: the member \"%.*s\" appears twice", VIEW_FMT(twin));
+		rc = err_set(e, E_FORMAT, "JSON: the member \"%.*s\" appears twice",
+			VIEW_FMT(twin));
 	}
 	free(names);
 	return rc;
@@ -144,7 +144,7 @@ size_t json_count(const struct json *j)
 {
 	size_t count = 0;
 
-	json_each (it, j)
+	json_each(it, j)
 		count++;
 	return count;
 }
@@ -153,7 +153,7 @@ const struct json *json_member(const struct json *obj, const char *name)
 {
 	if (!obj || json_type(obj) != JSON_OBJECT)
 		return NULL;
-	json_each (it, obj) {
+	json_each(it, obj) {
 		if (strcmp(json_name(it), name) == 0)
 			return it;
 	}
@@ -253,11 +253,11 @@ int json_get_str(const struct json *obj, const char *name, enum json_need need, 
 	if (v.n < min && v.n == 0)
 		return err_set(e, E_FORMAT, "%s is empty", name);
 	if (v.n < min)
-		return err_set(
-			e, E_FORMAT, "%s has %zu bytes, at least %zu are needed", name, v.n, min);
+		return err_set(e, E_FORMAT, "%s has %zu bytes, at least %zu are needed", name, v.n,
+			min);
 	if (v.n > max)
-		return err_set(
-			e, E_FORMAT, "%s has %zu bytes, at most %zu are accepted", name, v.n, max);
+		return err_set(e, E_FORMAT, "%s has %zu bytes, at most %zu are accepted", name, v.n,
+			max);
 	*out = v;
 	return 1;
 }
@@ -278,8 +278,8 @@ int json_get_int(const struct json *obj, const char *name, enum json_need need, 
 	return 1;
 }
 
-int json_get_u64(
-	const struct json *obj, const char *name, enum json_need need, uint64_t *out, struct err *e)
+int json_get_u64(const struct json *obj, const char *name, enum json_need need, uint64_t *out,
+	struct err *e)
 {
 	const struct json *j = NULL;
 	uint64_t u;
@@ -293,8 +293,8 @@ int json_get_u64(
 	return 1;
 }
 
-int json_get_id(
-	const struct json *obj, const char *name, enum json_need need, char out[21], struct err *e)
+int json_get_id(const struct json *obj, const char *name, enum json_need need, char out[21],
+	struct err *e)
 {
 	const struct json *j = NULL;
 	unsigned long long u;
@@ -319,8 +319,8 @@ int json_get_id(
 	return rc;
 }
 
-int json_get_double(
-	const struct json *obj, const char *name, enum json_need need, double *out, struct err *e)
+int json_get_double(const struct json *obj, const char *name, enum json_need need, double *out,
+	struct err *e)
 {
 	const struct json *j = NULL;
 	int rc = find_type(obj, name, need, JSON_NUMBER, &j, e);
@@ -334,8 +334,8 @@ int json_get_double(
 	return 1;
 }
 
-int json_get_bool(
-	const struct json *obj, const char *name, enum json_need need, bool *out, struct err *e)
+int json_get_bool(const struct json *obj, const char *name, enum json_need need, bool *out,
+	struct err *e)
 {
 	const struct json *j = NULL;
 	int rc = find_type(obj, name, need, JSON_BOOL, &j, e);

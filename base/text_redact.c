@@ -12,8 +12,8 @@
 struct walk {
 	const char *p;
 	size_t n, at;
-	size_t copied;		   /* what stands in out already */
-	size_t base64_done;	   /* no long base64 begins before this */
+	size_t copied;             /* what stands in out already */
+	size_t base64_done;        /* no long base64 begins before this */
 	size_t bare_from, bare_to; /* the value without quotes that was read last */
 	struct str *out;
 };
@@ -281,8 +281,8 @@ static bool is_flag(const struct assignment *a)
 	return a->tight && (a->in_query || a->dashes || capitals);
 }
 
-static bool is_secret(
-	const struct walk *w, const struct assignment *a, enum secret_kind kind, struct value val)
+static bool is_secret(const struct walk *w, const struct assignment *a, enum secret_kind kind,
+	struct value val)
 {
 	struct view v = view_cut(part(w, val.from, val.to), LOOK_MAX);
 

@@ -157,8 +157,8 @@ static size_t cluster_span(struct view v)
 	while (at < v.n) {
 		size_t n = utf8_next(view_from(v, at), &cp);
 
-		if (n == 0 || utf8proc_grapheme_break_stateful(
-				      (utf8proc_int32_t)prev, (utf8proc_int32_t)cp, &state))
+		if (n == 0 || utf8proc_grapheme_break_stateful((utf8proc_int32_t)prev,
+				      (utf8proc_int32_t)cp, &state))
 			break;
 		if (at + n > TEXT_CLUSTER_MAX)
 			break;
@@ -182,8 +182,8 @@ static size_t cost_in_bytes(struct view v)
 }
 
 /* The prefix of v, made of whole pieces as `piece` measures them, that costs at most max. */
-static size_t prefix(
-	struct view v, size_t max, size_t (*piece)(struct view), size_t (*cost)(struct view))
+static size_t prefix(struct view v, size_t max, size_t (*piece)(struct view),
+	size_t (*cost)(struct view))
 {
 	size_t at = 0;
 
@@ -224,7 +224,7 @@ size_t utf8_cut_chars(struct view v, size_t max_chars)
 
 int utf8_cluster_width(struct view cluster)
 {
-	uint32_t cp;
+	uint32_t cp = 0xfffd;
 	int width = 0, flags = 0;
 	bool emoji = false;
 

@@ -72,8 +72,8 @@ static inline void bench_rate(const char *what, size_t bytes, double seconds)
 }
 
 /* "gate and parse: 1.24 times the parser alone" */
-static inline void bench_ratio(
-	const char *what, double seconds, const char *base, double base_seconds)
+static inline void bench_ratio(const char *what, double seconds, const char *base,
+	double base_seconds)
 {
 	printf("  %-44s %9.2f times %s\n", what, seconds / base_seconds, base);
 }
