@@ -26,6 +26,7 @@ enum secret_kind {
 	SECRET_QUERY,  /* "key", "sig": only in a URL's query */
 	SECRET_SURE,   /* "password", "api_key" */
 	SECRET_WIRE,   /* a field of the wire protocol: any value */
+	SECRET_LIST,   /* the same, when it holds a list or a map */
 	SECRET_HEADER, /* Authorization */
 	SECRET_COOKIE
 };

@@ -431,6 +431,19 @@ static bool redact_cookie(struct walk *w, const struct assignment *a)
 	return true;
 }
 
+/* ["token", "token"] or {"user": "token"} */
+static bool redact_list(struct walk *w, const struct assignment *a, enum secret_kind kind)
+{
+	char first = char_at(w, a->value), next = char_at(w, a->value + 1);
+
+	if ((kind != SECRET_WIRE && kind != SECRET_LIST) || !a->quote.mark)
+		return false;
+	if ((first != '[' || next == ']') && (first != '{' || next == '}'))
+		return false;
+	replace_in_json(w, a, a->value, container_end(w, a->value));
+	return true;
+}
+
 static bool redact_assignment(struct walk *w, size_t from, size_t to)
 {
 	struct assignment a;
@@ -447,12 +460,11 @@ static bool redact_assignment(struct walk *w, size_t from, size_t to)
 	if (kind == SECRET_COOKIE)
 		return redact_cookie(w, &a);
 
-	char first = char_at(w, a.value);
-
-	if (kind == SECRET_WIRE && a.quote.mark && (first == '[' || first == '{')) {
-		replace_in_json(w, &a, a.value, container_end(w, a.value));
+	if (redact_list(w, &a, kind))
 		return true;
-	}
+	if (kind == SECRET_LIST)
+		return false;
+
 	struct value val = read_value(w, a.value, a.in_query);
 
 	if (!is_secret(w, &a, kind, val))

@@ -33,8 +33,8 @@ static const struct {
 } names[] = {
 	{ VIEW("bottoken"), SUFFIX, SECRET_WIRE },
 	{ VIEW("contexttoken"), SUFFIX, SECRET_WIRE },
-	{ VIEW("contexttokens"), SUFFIX, SECRET_WIRE },
-	{ VIEW("localtokenlist"), SUFFIX, SECRET_WIRE },
+	{ VIEW("contexttokens"), SUFFIX, SECRET_LIST },
+	{ VIEW("localtokenlist"), SUFFIX, SECRET_LIST },
 	{ VIEW("typingticket"), SUFFIX, SECRET_WIRE },
 	{ VIEW("aeskey"), SUFFIX, SECRET_WIRE },
 	{ VIEW("uploadparam"), SUFFIX, SECRET_WIRE },
@@ -149,6 +149,8 @@ static bool is_variable(struct view v)
 bool secret_is_placeholder(struct view v)
 {
 	if (v.n == 0 || is_filler(v) || is_variable(v))
+		return true;
+	if (v.n == 2 && v.p[0] == '%' && is_letter(v.p[1])) /* printf */
 		return true;
 	if ((v.p[0] == '<' && v.p[v.n - 1] == '>') || (v.p[0] == '[' && v.p[v.n - 1] == ']') ||
 		(v.p[0] == '{' && v.p[v.n - 1] == '}'))
