@@ -42,11 +42,8 @@ static const struct pair table[W_COUNT] = {
 		     "/重试 重做上一条失败或中断的消息\n"
 		     "/更多 接着看没发完的内容\n"
 		     "/新对话 忘掉前文，重新开始\n"
-		     "/会话 列出对话，/打开 2 回到第 2 个\n"
-		     "/模型 看或换模型，/压缩 缩短前文，/用量 看用量\n"
 		     "/暂停 先不做新任务，/继续 接着做\n"
-		     "英文也可以：/status /stop /queue /clear /retry /more /new /sessions /open /model /compact "
-		     "/usage /pause /resume",
+		     "英文也可以：/status /stop /queue /clear /retry /more /new /pause /resume",
 		"Any text is a task for the assistant: one at a time, the others wait.\n"
 		"/status what is going on\n"
 		"/stop end the current task (/stop all: drop the waiting ones too)\n"
@@ -55,8 +52,6 @@ static const struct pair table[W_COUNT] = {
 		"/retry run the last failed or interrupted message again\n"
 		"/more the rest of a long answer\n"
 		"/new forget the conversation and begin a new one\n"
-		"/sessions list conversations, /open 2 goes back to the second\n"
-		"/model show or change the model, /compact shorten the history, /usage tokens used\n"
 		"/pause take no new task, /resume go on" },
 	[W_UNKNOWN_COMMAND] = { "没有 {1} 这个命令，/帮助 可以看全部。如果不是命令，请在前面加个字再发。",
 		"There is no command {1}; /help lists them all. If it is not a command, put a word in front "
