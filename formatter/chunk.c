@@ -275,9 +275,10 @@ static size_t next_cut(const struct chunker *k, size_t from, size_t base)
 {
 	size_t i = k->fence, at;
 	const struct fenced *f = fence_at(k, from, &i);
-	struct search s = {
-		.from = from, .base = base, .end = from, .code_from = f ? f->open : (size_t)-1
-	};
+	struct search s = { .from = from,
+		.base = base,
+		.end = from,
+		.code_from = f ? f->open : (size_t)-1 };
 
 	scan(k, &s);
 	if (s.end == k->cuts.text.n && s.nseen > 0)

@@ -6,15 +6,15 @@
 #include "base/text.h"
 
 #define SPAN_MAX 400 /* bytes of bold, code or a label that are kept together if possible */
-#define TICKS	 8   /* backticks that code kept together begins with */
+#define TICKS    8   /* backticks that code kept together begins with */
 
 struct marker {
 	struct cuts *c;
 	size_t at; /* the line at hand */
 	struct view line;
 	enum line_kind before; /* of the line above */
-	bool heading;	       /* the last text was a heading */
-	int table;	       /* rows of the table so far, 0: in none */
+	bool heading;          /* the last text was a heading */
+	int table;             /* rows of the table so far, 0: in none */
 };
 
 static void set(struct cuts *c, size_t at, enum cut level)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "formatter/formatter.h"
@@ -17,14 +18,44 @@ struct cmark_node;
 
 /* Release a text that was put together on the side; its failure becomes that of `out`. */
 void str_settle(struct str *part, struct str *out);
+/* str_add() for where bytes flow: no call while there is room. */
+static inline void put(struct str *s, struct view v)
+{
+	if (v.n == 0)
+		return;
+	if (s->failed || v.n >= s->cap - s->n) {
+		(void)str_add(s, v);
+		return;
+	}
+	memcpy(s->p + s->n, v.p, v.n);
+	s->n += v.n;
+	s->p[s->n] = '\0';
+}
+/* The first byte from `at` on that has an entry in the table. */
+static inline size_t skip_to(const unsigned char table[256], struct view v, size_t at)
+{
+	const unsigned char *p = (const unsigned char *)v.p;
+
+	while (at + 4 <= v.n &&
+		!(table[p[at]] | table[p[at + 1]] | table[p[at + 2]] | table[p[at + 3]]))
+		at += 4;
+	while (at < v.n && !table[p[at]])
+		at++;
+	return at;
+}
+/* Part of a view, no call either. */
+static inline struct view part_of(struct view v, size_t from, size_t to)
+{
+	return (struct view){ v.p + from, to - from };
+}
 
 /* --- Characters (scan.c) ---------------------------------------------------------------------- */
 
 bool ascii_alnum(char c);
 bool ascii_punct(char c);
-bool cp_space(uint32_t cp);		      /* also 0: no character, the edge of a line */
-bool cp_punct(uint32_t cp);		      /* ASCII punctuation and Unicode's P classes */
-bool cp_cjk(uint32_t cp);		      /* Han, kana, hangul: what is set without spaces */
+bool cp_space(uint32_t cp);                   /* also 0: no character, the edge of a line */
+bool cp_punct(uint32_t cp);                   /* ASCII punctuation and Unicode's P classes */
+bool cp_cjk(uint32_t cp);                     /* Han, kana, hangul: what is set without spaces */
 uint32_t cp_at(struct view v, size_t at);     /* the character at a byte, 0 at the end */
 uint32_t cp_before(struct view v, size_t at); /* the one that ends there, 0 at the start */
 bool has_cjk(struct view v);
@@ -89,6 +120,15 @@ bool piece_next(struct view *rest, struct piece *p);
 /* Where the answer begins when the first tag was an end without a beginning, alone on its line:
  * some models are given the beginning by their template. An offset into what was put out. */
 size_t think_orphan(const struct think_filter *t);
+bool think_needed(struct view v); /* is there any tag, in code or not? */
+
+/* --- Arena (arena.c) -------------------------------------------------------------------------- */
+/* A tree lives until the arena parses another text. */
+struct arena;
+int arena_open(struct arena **out); /* -1: memory */
+void arena_close(struct arena **a);
+/* NULL when memory or the ceiling is reached. The text must be valid UTF-8. */
+struct cmark_node *arena_parse(struct arena *a, struct view md);
 
 /* --- Page (page.c) ---------------------------------------------------------------------------- */
 /* Lines on their way out: inside lists and quotes each begins with the prefix. */
@@ -98,15 +138,15 @@ struct page {
 	struct str *out;
 	struct str prefix;
 	size_t marks[PAGE_DEPTH]; /* length of the prefix below each level */
-	size_t depth, over;	  /* levels; levels past the cap */
+	size_t depth, over;       /* levels; levels past the cap */
 	size_t start;
 	int gap; /* line ends owed before the next text: 0, 1, 2 */
 };
 void page_init(struct page *p, struct str *out);
 void page_release(struct page *p);
-void page_add(struct page *p, struct view v);	/* one line or a piece of it */
+void page_add(struct page *p, struct view v);   /* one line or a piece of it */
 void page_lines(struct page *p, struct view v); /* may hold line ends */
-void page_gap(struct page *p, int lines);	/* at least so many line ends come next */
+void page_gap(struct page *p, int lines);       /* at least so many line ends come next */
 /* Enter a container: `first` is written now, `rest` begins each further line. */
 void page_push(struct page *p, struct view first, struct view rest);
 void page_pop(struct page *p);
@@ -114,25 +154,33 @@ void page_pop(struct page *p);
 /* --- Inline content (inline.c) ---------------------------------------------------------------- */
 
 enum {
-	SPAN_LINE = 1,	   /* one line: breaks become spaces */
+	SPAN_LINE = 1,     /* one line: breaks become spaces */
 	SPAN_NOBOLD = 2,   /* is set in bold as a whole */
 	SPAN_MEASURE = 4,  /* as it is seen, for its width */
 	SPAN_PREFIXED = 8, /* begins with PARAGRAPH_PREFIX, which goes */
-	SPAN_TASK = 16,	   /* the task box in front has been set */
+	SPAN_TASK = 16,    /* the task box in front has been set */
 	SPAN_ENTITIES = 32 /* the source may have named a control character */
 };
 /* White space to the inline parser, text to the block parser: makes a paragraph of anything. */
 #define PARAGRAPH_PREFIX "\xe1\x9a\x80"
 
+struct pairs { /* marks in a span's text that could pair up, though they are none */
+	bool known, open;
+	size_t under, stars, tildes;
+	size_t strikes; /* pairs of ~~ that do strike something out */
+};
+
 struct span { /* the content of a paragraph, heading or cell */
 	const struct style *style;
 	struct str *out;
 	unsigned flags;
-	size_t under, stars, tildes; /* how many there are that could pair up */
-	size_t strikes;		     /* pairs of ~~ still to come */
+	struct cmark_node *block; /* what it is made of: that, or else the text */
+	struct view text;
+	struct pairs pairs; /* by way of span_pairs() */
+	size_t struck;      /* pairs of ~~ so far */
 	bool strike, first;
-	int links;	  /* links that are open */
-	size_t label;	  /* where the open link's text begins in out */
+	int links;        /* links that are open */
+	size_t label;     /* where the open link's text begins in out */
 	struct view href; /* of an open HTML link */
 	struct str tmp;
 };
@@ -156,15 +204,18 @@ struct style {
 };
 extern const struct style style_native, style_plain;
 
-void inline_render(
-	const struct style *st, struct cmark_node *block, unsigned flags, struct str *out);
+void inline_render(const struct style *st, struct cmark_node *block, unsigned flags,
+	struct str *out);
+/* A code span on its own, as a table's cell. */
+void inline_code(const struct style *st, struct view raw, struct str *out);
 /* Text that never was Markdown, made safe as the style does it. */
 void inline_text(const struct style *st, struct view text, unsigned flags, struct str *out);
-uint32_t inline_first(struct cmark_node *n); /* the first character it shows, 0: none known */
-uint32_t inline_after(struct cmark_node *n); /* the first character behind it */
-bool inline_cjk(struct cmark_node *n);	     /* does the text right in it hold any? */
+const struct pairs *span_pairs(struct span *s); /* counted when first asked for */
+uint32_t inline_first(struct cmark_node *n);    /* the first character it shows, 0: none known */
+uint32_t inline_after(struct cmark_node *n);    /* the first character behind it */
+bool inline_cjk(struct cmark_node *n);          /* does the text right in it hold any? */
 enum link_kind { LINK_WEB, LINK_SHOW, LINK_HIDE };
-enum link_kind link_kind(struct view url);	/* may be opened; may be read; neither */
+enum link_kind link_kind(struct view url);      /* may be opened; may be read; neither */
 void put_url(struct view url, struct str *out); /* unshielded, on one line */
 
 /* --- HTML (html.c) ---------------------------------------------------------------------------- */
@@ -195,7 +246,8 @@ void html_text(struct view html, struct str *out);
 struct table_source {
 	struct view *lines; /* a paragraph's, containers stripped */
 	size_t n;
-	struct view refs; /* the document's link definitions */
+	struct view refs;    /* the document's link definitions */
+	struct arena *arena; /* for the trees of cells */
 };
 bool table_delimiter(struct view line, size_t *cols, char align[TABLE_COLS]);
 /* Is there a table whose header is lines[at] or later? Its first line and the one behind it. */
@@ -223,12 +275,12 @@ enum cut {
 #define CUT_LEVEL   0x0f
 #define CUT_VISIBLE 0x10 /* something that is seen begins at this byte */
 
-struct fenced {			       /* a fence in the text */
+struct fenced {                        /* a fence in the text */
 	size_t open, body, close, end; /* its first line, its code, its last line, what follows */
-	size_t run;		       /* where the backticks of its first line begin */
-	struct view mark;	       /* them */
-	struct view lead, info;	       /* what stands before and behind them */
-	size_t last_visible;	       /* where the last thing that is seen in it begins; 0: none */
+	size_t run;                    /* where the backticks of its first line begin */
+	struct view mark;              /* them */
+	struct view lead, info;        /* what stands before and behind them */
+	size_t last_visible;           /* where the last thing that is seen in it begins; 0: none */
 	/* chunk.c's own: may it be torn, and what closing and opening it again costs at most. */
 	bool tears;
 	size_t close_cost, reopen_cost;

@@ -39,7 +39,7 @@ int think_end(struct think_filter *t, struct str *out);
 void think_close(struct think_filter **t);
 
 #define CHUNK_LIMIT_DEFAULT 1800 /* Unicode code points a part (wire reference, 7.2) */
-#define CHUNK_LIMIT_MAX	    3800 /* kairo-architecture */
+#define CHUNK_LIMIT_MAX     3800 /* kairo-architecture */
 
 /* Cuts formatted text (valid UTF-8) into parts of at most `limit` code points (1..CHUNK_LIMIT_MAX;
  * others are clamped). The best place in the second half is taken: a block's end, a line's, a

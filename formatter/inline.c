@@ -98,45 +98,42 @@ static bool strike_turns(struct view v, size_t at, bool open)
 	return at + 2 >= v.n || !cp_space(cp_at(v, at + 2));
 }
 
-static void survey_char(struct span *s, char c)
+static void count_char(struct pairs *p, char c)
 {
-	s->under += c == '_';
-	s->stars += c == '*';
-	s->tildes += c == '~';
+	p->under += c == '_';
+	p->stars += c == '*';
+	p->tildes += c == '~';
 }
 
-static void survey_tildes(struct span *s, struct view v, size_t at, size_t n)
+static void count_tildes(struct pairs *p, struct view v, size_t at, size_t n)
 {
 	if (n != 2) {
-		s->tildes += n;
-	} else if (!strike_turns(v, at, s->strike)) {
-		s->tildes += 2;
+		p->tildes += n;
+	} else if (!strike_turns(v, at, p->open)) {
+		p->tildes += 2;
 	} else {
-		s->strikes += s->strike;
-		s->strike = !s->strike;
+		p->strikes += p->open;
+		p->open = !p->open;
 	}
 }
 
-static void survey_text(struct span *s, struct view v)
+static void count_text(struct pairs *p, struct view v)
 {
+	static const unsigned char marks[256] = { ['_'] = 1, ['*'] = 1, ['~'] = 1, [0xef] = 1 };
 	size_t n;
 
-	for (size_t at = 0; at < v.n; at += n) {
+	for (size_t at = skip_to(marks, v, 0); at < v.n; at = skip_to(marks, v, at + n)) {
 		n = 1;
-		switch (v.p[at]) {
-		case '_':
-		case '*': survey_char(s, v.p[at]); break;
-		case '~':
+		if (v.p[at] == '~') {
 			n = run_of(v, at, '~');
-			survey_tildes(s, v, at, n);
-			break;
-		case '\xef': survey_char(s, shielded(view_from(v, at))); break;
-		default: break;
+			count_tildes(p, v, at, n);
+		} else {
+			count_char(p, v.p[at] == '\xef' ? shielded(view_from(v, at)) : v.p[at]);
 		}
 	}
 }
 
-static void survey(struct span *s, cmark_node *block)
+static void count_block(struct pairs *p, cmark_node *block)
 {
 	cmark_node *n = cmark_node_first_child(block);
 
@@ -144,22 +141,36 @@ static void survey(struct span *s, cmark_node *block)
 		switch (cmark_node_get_type(n)) {
 		case CMARK_NODE_TEXT:
 		case CMARK_NODE_HTML_INLINE:
-			survey_text(s, view_of(cmark_node_get_literal(n)));
+			count_text(p, view_of(cmark_node_get_literal(n)));
 			break;
 		case CMARK_NODE_LINK:
 		case CMARK_NODE_IMAGE:
 			if (entering)
-				survey_text(s, view_of(cmark_node_get_url(n)));
+				count_text(p, view_of(cmark_node_get_url(n)));
 			break;
 		default: break;
 		}
 	}
-	s->tildes += s->strike ? 2 : 0;
-	s->strike = false;
+}
+
+const struct pairs *span_pairs(struct span *s)
+{
+	struct pairs *p = &s->pairs;
+
+	if (p->known)
+		return p;
+	p->known = true;
+	if (s->block)
+		count_block(p, s->block);
+	else
+		count_text(p, s->text);
+	p->tildes += p->open ? 2 : 0;
+	return p;
 }
 
 /* --- Text ------------------------------------------------------------------------------------ */
 
+/* What a URL may not hold as it is; the rest of the controls goes. */
 static void put_url_char(char c, struct str *out)
 {
 	switch (c) {
@@ -173,27 +184,44 @@ static void put_url_char(char c, struct str *out)
 	}
 }
 
+/* One shield, escape or other character that is not simply copied; returns the bytes used. */
+static size_t put_url_special(struct view url, struct str *out)
+{
+	char c = shielded(url);
+	size_t n = c ? SHIELD_SIZE : 1;
+
+	if (c == SHIELD_JOIN || c == SHIELD_URL || c == SHIELD_URL_END)
+		return n;
+	if (url.p[0] == '\\' && shielded(view_from(url, 1)))
+		return n;
+	put_url_char(c ? c : url.p[0], out);
+	if (c == '&' && view_starts(view_from(url, n), VIEW("amp\xef\xb7\xa0")))
+		n += 3 + SHIELD_SIZE; /* "&amp;": copied out of HTML */
+	return n;
+}
+
 void put_url(struct view url, struct str *out)
 {
+	static const unsigned char special[256] = { [' '] = 1,
+		['<'] = 1,
+		['>'] = 1,
+		['\\'] = 1,
+		[0xef] = 1,
+		['\t'] = 1,
+		['\n'] = 1 };
 	struct str safe = STR_INIT(FORMAT_IN_MAX);
-	size_t n;
+	size_t at = 0, from = 0;
 
 	if (has_unsafe(url)) {
 		(void)text_safe(url, 0, &safe);
 		url = str_view(&safe);
 	}
-	for (; url.n > 0; url = view_from(url, n)) {
-		char c = shielded(url);
-
-		n = c ? SHIELD_SIZE : 1;
-		if (c == SHIELD_JOIN || c == SHIELD_URL || c == SHIELD_URL_END)
-			continue;
-		if (url.p[0] == '\\' && shielded(view_from(url, 1)))
-			continue;
-		put_url_char(c ? c : url.p[0], out);
-		if (c == '&' && view_starts(view_from(url, n), VIEW("amp\xef\xb7\xa0")))
-			n += 3 + SHIELD_SIZE; /* "&amp;": copied out of HTML */
+	while ((at = skip_to(special, url, at)) < url.n) {
+		put(out, part_of(url, from, at));
+		at += put_url_special(view_from(url, at), out);
+		from = at;
 	}
+	put(out, view_from(url, from));
 	str_settle(&safe, out);
 }
 
@@ -212,8 +240,9 @@ static size_t put_tildes(struct span *s, struct view v, size_t at)
 {
 	size_t n = run_of(v, at, '~');
 
-	if (n == 2 && (s->strikes > 0 || s->strike) && strike_turns(v, at, s->strike)) {
-		s->strikes -= !s->strike;
+	if (n == 2 && (s->strike || s->struck < span_pairs(s)->strikes) &&
+		strike_turns(v, at, s->strike)) {
+		s->struck += s->strike;
 		s->strike = !s->strike;
 		s->style->strike(s);
 		return n;
@@ -258,16 +287,12 @@ static void put_chars(struct span *s, struct view v)
 	const unsigned char *stops = s->style->stops;
 	size_t at = 0, from = 0;
 
-	while (at < v.n) {
-		if (!stops[(unsigned char)v.p[at]]) {
-			at++;
-			continue;
-		}
-		str_add(s->out, view_cut(view_from(v, from), at - from));
+	while ((at = skip_to(stops, v, at)) < v.n) {
+		put(s->out, part_of(v, from, at));
 		at += put_stop(s, v, at);
 		from = at;
 	}
-	str_add(s->out, view_from(v, from));
+	put(s->out, view_from(v, from));
 }
 
 static bool at_line_start(const struct span *s)
@@ -287,7 +312,7 @@ static void put_text(struct span *s, struct view v)
 	while (at_line_start(s) && v.n > 0 && v.p[0] == ' ')
 		v = view_from(v, 1);
 	if ((s->flags & SPAN_ENTITIES) && has_unsafe(v)) {
-		str_reset(&s->tmp);
+		str_truncate(&s->tmp, 0);
 		(void)text_safe(v, TEXT_KEEP_TAB, &s->tmp);
 		v = str_view(&s->tmp);
 	}
@@ -344,18 +369,21 @@ enum link_kind link_kind(struct view url)
 static bool shows_itself(struct span *s, cmark_node *n, struct view url)
 {
 	cmark_node *only = cmark_node_first_child(n);
+	struct view label;
+	size_t mark;
 	bool same;
 
 	if (!only || cmark_node_next(only) || cmark_node_get_type(only) != CMARK_NODE_TEXT)
 		return false;
 
-	size_t mark = 0;
-
-	str_reset(&s->tmp);
-	unshield(view_of(cmark_node_get_literal(only)), &s->tmp);
-	mark = s->tmp.n;
+	label = view_of(cmark_node_get_literal(only));
 	if (has_scheme(url, "mailto:"))
 		url = view_from(url, 7);
+	if (label.n == 0 || url.n == 0 || label.p[0] != url.p[0])
+		return false;
+	str_truncate(&s->tmp, 0);
+	unshield(label, &s->tmp);
+	mark = s->tmp.n;
 	unshield(url, &s->tmp);
 	same = mark > 0 &&
 	       view_eq(view_cut(str_view(&s->tmp), mark), view_from(str_view(&s->tmp), mark));
@@ -437,11 +465,14 @@ static void unescape_pipes(struct str *s)
 
 static void put_code(struct span *s, struct view raw)
 {
-	str_reset(&s->tmp);
-	unshield(raw, &s->tmp);
-	if (s->flags & SPAN_PREFIXED)
-		unescape_pipes(&s->tmp);
-	s->style->code(s, str_view(&s->tmp));
+	if (raw.n > 0 && memchr(raw.p, '\xef', raw.n)) {
+		str_truncate(&s->tmp, 0);
+		unshield(raw, &s->tmp);
+		if (s->flags & SPAN_PREFIXED)
+			unescape_pipes(&s->tmp);
+		raw = str_view(&s->tmp);
+	}
+	s->style->code(s, raw);
 }
 
 static void put_node(struct span *s, cmark_node *n, bool *entering)
@@ -478,24 +509,36 @@ void inline_render(const struct style *st, cmark_node *block, unsigned flags, st
 	struct span s = { .style = st,
 		.out = out,
 		.flags = flags,
+		.block = block,
 		.first = true,
 		.tmp = STR_INIT(FORMAT_IN_MAX) };
 	cmark_node *n = cmark_node_first_child(block);
 
-	survey(&s, block);
 	for (bool entering = true; n; n = next_node(n, block, &entering))
 		put_node(&s, n, &entering);
 	close_html_link(&s);
 	str_settle(&s.tmp, out);
 }
 
+void inline_code(const struct style *st, struct view raw, struct str *out)
+{
+	struct span s = { .style = st,
+		.out = out,
+		.flags = SPAN_LINE | SPAN_PREFIXED,
+		.tmp = STR_INIT(FORMAT_IN_MAX) };
+
+	put_code(&s, raw);
+	str_settle(&s.tmp, out);
+}
+
 void inline_text(const struct style *st, struct view text, unsigned flags, struct str *out)
 {
-	struct span s = { .style = st, .out = out, .flags = flags, .tmp = STR_INIT(FORMAT_IN_MAX) };
+	struct span s = { .style = st,
+		.out = out,
+		.flags = flags,
+		.text = text,
+		.tmp = STR_INIT(FORMAT_IN_MAX) };
 
-	survey_text(&s, text);
-	s.tildes += s.strike ? 2 : 0;
-	s.strike = false;
 	put_text(&s, text);
 	str_settle(&s.tmp, out);
 }

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "formatter/format-private.h"
 
-#define TABLE_WIDTH 44		       /* cells of a phone's line: 22 Han characters */
+#define TABLE_WIDTH 44                 /* cells of a phone's line: 22 Han characters */
 #define REFS_MAX    ((size_t)2048)     /* link definitions that tables are given */
 #define LINK_WORK   ((size_t)16 << 20) /* bytes that link definitions may grow to */
 
@@ -16,37 +16,45 @@ struct doc {
 	const struct style *style;
 	struct page page;
 	size_t table_width;
-	struct str src; /* the piece, shielded */
-	struct str text, refs;
+	struct arena *tree, *part; /* the piece's tree, and that of a part of it */
+	struct str src;            /* the piece, shielded */
+	struct str text, refs, marker;
 	struct view *lines; /* of src */
-	size_t nlines;
-	struct view *para;	/* of the paragraph at hand */
-	unsigned flags;		/* for every span */
-	bool pipes;		/* there may be tables */
-	size_t quotes, lists;	/* that we are in */
+	size_t nlines, cap;
+	struct view *para;      /* of the paragraph at hand */
+	unsigned flags;         /* for every span */
+	bool pipes;             /* there may be tables */
+	size_t quotes, lists;   /* that we are in */
 	int number[PAGE_DEPTH]; /* of the next item, per level */
 	int rc;
 };
 
 /* --- The source ------------------------------------------------------------------------------ */
 
+static int grow_lines(struct doc *d)
+{
+	size_t cap = d->cap > 0 ? 2 * d->cap : 256;
+	struct view *lines = realloc(d->lines, cap * sizeof(*lines));
+
+	if (lines)
+		d->lines = lines;
+	free(d->para);
+	d->para = lines ? calloc(cap, sizeof(*d->para)) : NULL;
+	if (!d->para)
+		return -1;
+	d->cap = cap;
+	return 0;
+}
+
 static int index_lines(struct doc *d)
 {
 	struct view v = str_view(&d->src);
-	size_t n = 1, next;
+	size_t next = 0;
 
-	for (size_t i = 0; i < v.n; i++)
-		n += v.p[i] == '\n';
-	free(d->lines);
-	free(d->para);
-	d->lines = calloc(n, sizeof(*d->lines));
-	d->para = calloc(n, sizeof(*d->para));
-	d->nlines = 0;
-	if (!d->lines || !d->para)
-		return -1;
-	while (v.n > 0) {
+	for (d->nlines = 0; v.n > 0; v = part_of(v, next, v.n)) {
+		if (d->nlines == d->cap && grow_lines(d) < 0)
+			return -1;
 		d->lines[d->nlines++] = first_line(v, &next);
-		v = view_from(v, next);
 	}
 	return 0;
 }
@@ -79,9 +87,11 @@ static void bound_links(struct str *src)
 	struct view v = str_view(src);
 	size_t brackets = 0;
 
+	if (v.n == 0 || !memmem(v.p, v.n, "]:", 2))
+		return;
 	for (size_t i = 0; i < v.n; i++)
 		brackets += v.p[i] == ']';
-	if (v.n == 0 || brackets <= LINK_WORK / v.n || !memmem(v.p, v.n, "]:", 2))
+	if (brackets <= LINK_WORK / v.n)
 		return;
 	for (size_t i = 0; i < v.n; i++) {
 		if (v.p[i] == ']' && v.p[i + 1] == ':')
@@ -96,7 +106,7 @@ static void bound_links(struct str *src)
 /* A table's cells are parsed on their own and need the definitions too. */
 static void collect_refs(struct doc *d)
 {
-	str_reset(&d->refs);
+	str_truncate(&d->refs, 0);
 	if (!d->pipes || !memmem(d->src.p, d->src.n, "]:", 2))
 		return;
 	for (size_t i = 0; i < d->nlines; i++) {
@@ -155,7 +165,7 @@ static void put_raw(struct doc *d, struct view v)
 	size_t next;
 
 	for (; v.n > 0; v = view_from(v, next)) {
-		str_reset(&d->text);
+		str_truncate(&d->text, 0);
 		inline_text(d->style, first_line(v, &next), d->flags, &d->text);
 		put_text(d);
 		page_gap(&d->page, 1);
@@ -166,7 +176,7 @@ static void put_raw(struct doc *d, struct view v)
 static void put_lines(struct doc *d, const struct view *lines, size_t n)
 {
 	struct str tmp = STR_INIT(2 * FORMAT_IN_MAX);
-	cmark_node *doc = NULL, *first;
+	cmark_node *first;
 	size_t body;
 
 	str_add(&tmp, VIEW(PARAGRAPH_PREFIX));
@@ -177,19 +187,18 @@ static void put_lines(struct doc *d, const struct view *lines, size_t n)
 	body = tmp.n;
 	str_addc(&tmp, '\n');
 	str_add(&tmp, str_view(&d->refs));
-	if (str_ok(&tmp))
-		doc = cmark_parse_document(tmp.p, tmp.n, CMARK_OPT_VALIDATE_UTF8);
-	first = doc ? cmark_node_first_child(doc) : NULL;
+	first = str_ok(&tmp) ? arena_parse(d->part, str_view(&tmp)) : NULL;
+	if (!first)
+		d->rc = -1;
+	first = cmark_node_first_child(first);
 	if (first && cmark_node_get_type(first) == CMARK_NODE_PARAGRAPH &&
 		(size_t)cmark_node_get_end_line(first) == n) {
-		str_reset(&d->text);
+		str_truncate(&d->text, 0);
 		inline_render(d->style, first, d->flags | SPAN_PREFIXED, &d->text);
 		put_text(d);
 	} else {
 		put_raw(d, view_from(view_cut(str_view(&tmp), body), sizeof(PARAGRAPH_PREFIX) - 1));
 	}
-	if (doc)
-		cmark_node_free(doc);
 	str_settle(&tmp, d->page.out);
 }
 
@@ -209,7 +218,7 @@ static size_t paragraph_lines(struct doc *d, cmark_node *n)
 /* The tables in a paragraph, and the text around them; false when there is none. */
 static bool put_tables(struct doc *d, cmark_node *n)
 {
-	struct table_source src = { d->para, 0, str_view(&d->refs) };
+	struct table_source src = { d->para, 0, str_view(&d->refs), d->part };
 	size_t at = 0, head, end;
 
 	if (!d->pipes || cmark_node_get_end_line(n) == cmark_node_get_start_line(n))
@@ -255,7 +264,7 @@ static void put_paragraph(struct doc *d, cmark_node *n)
 		end_open_block(d, n);
 		return;
 	}
-	str_reset(&d->text);
+	str_truncate(&d->text, 0);
 	inline_render(d->style, n, d->flags | task, &d->text);
 	put_text(d);
 	end_block(d, n);
@@ -305,7 +314,7 @@ static void put_heading(struct doc *d, cmark_node *n)
 {
 	bool ruled = is_ruled_text(d, n);
 
-	str_reset(&d->text);
+	str_truncate(&d->text, 0);
 	inline_render(d->style, n, d->flags | (ruled ? 0U : SPAN_LINE), &d->text);
 	if (ruled) {
 		put_text(d);
@@ -324,14 +333,19 @@ static void put_code(struct doc *d, struct view info, struct view body)
 	struct str safe = STR_INIT(FORMAT_IN_MAX);
 	size_t next;
 
-	str_reset(&d->text);
-	unshield(body, &d->text);
-	body = str_view(&d->text);
+	str_truncate(&d->text, 0);
+	if (body.n > 0 && memchr(body.p, '\xef', body.n)) {
+		unshield(body, &d->text);
+		body = str_view(&d->text);
+	}
 	while (view_ends(body, VIEW("\n")))
 		body.n--;
 	/* The info string may name a line end by an entity. */
-	(void)text_safe(info, TEXT_KEEP_LF, &safe);
-	info = view_trim(first_line(str_view(&safe), &next));
+	if (has_unsafe(info)) {
+		(void)text_safe(info, TEXT_KEEP_LF, &safe);
+		info = str_view(&safe);
+	}
+	info = view_trim(first_line(info, &next));
 	if (view_trim(body).n > 0)
 		d->style->code_block(&d->page, info, body);
 	if (!str_ok(&d->text))
@@ -395,31 +409,33 @@ static void put_bullet(struct doc *d, cmark_node *item, struct str *marker)
 
 	if (d->style->bullets[0].n > 0)
 		str_add(marker, d->style->bullets[(d->lists - 1) % 3]);
-	else if (own.n > 0 && (own.p[0] == '*' || own.p[0] == '+'))
-		str_addf(marker, "%c ", own.p[0]);
+	else if (own.n > 0 && own.p[0] == '*')
+		str_adds(marker, "* ");
 	else
-		str_adds(marker, "- ");
+		str_adds(marker, own.n > 0 && own.p[0] == '+' ? "+ " : "- ");
 }
 
 static void enter_item(struct doc *d, cmark_node *n)
 {
 	static const struct view blanks = { "                ", 16 };
-	struct str marker = STR_INIT(64);
+	struct str *marker = &d->marker;
 	cmark_node *list = cmark_node_parent(n);
 	int task = task_state(cmark_node_first_child(n));
 	bool bullet = cmark_node_get_list_type(list) != CMARK_ORDERED_LIST;
 	size_t width;
 
+	str_truncate(marker, 0);
 	if (!bullet)
-		str_addf(&marker, "%d%c ", (*item_number(d))++,
+		str_addf(marker, "%d%c ", (*item_number(d))++,
 			cmark_node_get_list_delim(list) == CMARK_PAREN_DELIM ? ')' : '.');
 	else if (!task || !d->style->task_is_bullet)
-		put_bullet(d, n, &marker);
-	width = utf8_count(str_view(&marker));
+		put_bullet(d, n, marker);
+	width = utf8_count(str_view(marker));
 	if (task)
-		str_add(&marker, d->style->task[task - 1]);
-	page_push(&d->page, str_view(&marker), view_cut(blanks, width > 0 ? width : 2));
-	str_settle(&marker, d->page.out);
+		str_add(marker, d->style->task[task - 1]);
+	page_push(&d->page, str_view(marker), view_cut(blanks, width > 0 ? width : 2));
+	if (!str_ok(marker))
+		d->rc = -1;
 }
 
 /* --- The walk -------------------------------------------------------------------------------- */
@@ -494,18 +510,30 @@ static void walk(struct doc *d, cmark_node *root)
 	}
 }
 
+/* "&#27;", "&rlm;": may an entity name what the filter in front could not see? */
+static bool names_characters(struct view md)
+{
+	for (; md.n > 0; md = view_from(md, 1)) {
+		md = view_from(md, view_find(md, '&'));
+		if (md.n > 3 && (md.p[1] == '#' || ascii_alnum(md.p[1])) &&
+			memchr(md.p, ';', md.n < 40 ? md.n : 40))
+			return true;
+	}
+	return false;
+}
+
 static void put_markdown(struct doc *d, struct view md)
 {
 	cmark_node *root;
 
-	str_reset(&d->src);
+	str_truncate(&d->src, 0);
 	if (shield(md, &d->src) < 0) {
 		d->rc = -1;
 		return;
 	}
 	bound_links(&d->src);
 	d->pipes = memchr(md.p, '|', md.n) != NULL;
-	d->flags = memchr(md.p, '&', md.n) ? SPAN_ENTITIES : 0U;
+	d->flags = names_characters(md) ? SPAN_ENTITIES : 0U;
 	if (!str_ok(&d->src) || index_lines(d) < 0) {
 		d->rc = -1;
 		return;
@@ -513,9 +541,11 @@ static void put_markdown(struct doc *d, struct view md)
 	collect_refs(d);
 	if (!str_ok(&d->refs))
 		d->rc = -1;
-	root = cmark_parse_document(d->src.p, d->src.n, CMARK_OPT_VALIDATE_UTF8);
-	walk(d, root);
-	cmark_node_free(root);
+	root = arena_parse(d->tree, str_view(&d->src));
+	if (root)
+		walk(d, root);
+	else
+		d->rc = -1;
 }
 
 static int put_pieces(struct doc *d, struct view md)
@@ -546,7 +576,7 @@ static int clean(struct view *v, struct str *safe, struct str *open, struct err 
 			return -1;
 		*v = str_view(safe);
 	}
-	if (v->n == 0 || !memchr(v->p, '<', v->n))
+	if (!think_needed(*v))
 		return 0;
 	if (think_open(&t, e) == 0 && think_feed(t, *v, open) == 0 && think_end(t, open) == 0) {
 		*v = view_from(str_view(open), think_orphan(t));
@@ -565,20 +595,25 @@ int format_text(struct view markdown, const struct format_opts *o, struct str *o
 		.src = STR_INIT(4 * FORMAT_IN_MAX),
 		.text = STR_INIT(FORMAT_OUT_MAX),
 		.refs = STR_INIT(REFS_MAX),
+		.marker = STR_INIT(64),
 	};
 	int rc = -1;
 
 	page_init(&d.page, out);
-	if (markdown.n <= FORMAT_IN_MAX && clean(&markdown, &safe, &open, e) == 0)
+	if (markdown.n <= FORMAT_IN_MAX && arena_open(&d.tree) == 0 && arena_open(&d.part) == 0 &&
+		clean(&markdown, &safe, &open, e) == 0)
 		rc = put_pieces(&d, markdown);
 	if (rc < 0)
 		err_set(e, E_NOMEM, "the answer is too long to be formatted, or memory is short");
 	page_release(&d.page);
+	arena_close(&d.tree);
+	arena_close(&d.part);
 	free(d.lines);
 	free(d.para);
 	str_release(&d.src);
 	str_release(&d.text);
 	str_release(&d.refs);
+	str_release(&d.marker);
 	str_release(&safe);
 	str_release(&open);
 	return rc;

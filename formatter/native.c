@@ -33,9 +33,9 @@ static void put_char(struct span *s, char c, struct view rest)
 	switch (c) {
 	case '<': wide = "＜"; break;
 	case '>': wide = "＞"; break;
-	case '_': wide = s->under > 1 ? "＿" : NULL; break;
-	case '~': wide = s->tildes > 1 ? "～" : NULL; break;
-	case '*': wide = s->stars > 1 && !is_loose(s, rest) ? "＊" : NULL; break;
+	case '_': wide = span_pairs(s)->under > 1 ? "＿" : NULL; break;
+	case '~': wide = span_pairs(s)->tildes > 1 ? "～" : NULL; break;
+	case '*': wide = span_pairs(s)->stars > 1 && !is_loose(s, rest) ? "＊" : NULL; break;
 	case '#': wide = would_be_heading(s, rest) ? "＃" : NULL; break;
 	case '[': wide = s->links > 0 ? "［" : NULL; break;
 	case ']': wide = s->links > 0 ? "］" : NULL; break;
@@ -174,8 +174,11 @@ static void heading(struct page *p, int level, struct view text)
 
 static void put_fence(struct page *p, size_t n)
 {
-	while (n-- > 0)
-		page_add(p, VIEW("`"));
+	static const struct view ticks = { "````````", 8 };
+
+	for (; n > ticks.n; n -= ticks.n)
+		page_add(p, ticks);
+	page_add(p, view_cut(ticks, n));
 }
 
 static void code_block(struct page *p, struct view info, struct view body)
@@ -185,10 +188,8 @@ static void code_block(struct page *p, struct view info, struct view body)
 	if (n < 3)
 		n = 3;
 	put_fence(p, n);
-	for (size_t i = 0; i < info.n; i++) {
-		if (info.p[i] != '`')
-			page_add(p, (struct view){ info.p + i, 1 });
-	}
+	/* A tilde fence may have backticks here, one of backticks may not. */
+	page_add(p, view_cut(info, view_find(info, '`')));
 	page_gap(p, 1);
 	page_lines(p, body);
 	page_gap(p, 1);

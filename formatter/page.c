@@ -27,10 +27,10 @@ static void settle(struct page *p, bool blank)
 	if (p->out->n > p->start) {
 		for (int i = 0; i < p->gap; i++) {
 			if (i > 0)
-				str_add(p->out, bare);
-			str_addc(p->out, '\n');
+				put(p->out, bare);
+			put(p->out, VIEW("\n"));
 		}
-		str_add(p->out, blank ? bare : prefix);
+		put(p->out, blank ? bare : prefix);
 	}
 	p->gap = 0;
 }
@@ -40,7 +40,7 @@ void page_add(struct page *p, struct view v)
 	if (v.n == 0)
 		return;
 	settle(p, false);
-	str_add(p->out, v);
+	put(p->out, v);
 }
 
 void page_gap(struct page *p, int lines)

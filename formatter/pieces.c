@@ -17,17 +17,25 @@ static bool at_top(const struct fence *f)
 	return f->quotes == 0 && f->indent == 0;
 }
 
+/* May a piece end right before this line? */
+static void look_before(struct cutter *c, struct view line)
+{
+	struct fence f = c->fence;
+	enum line_kind kind = c->after_blank ? fence_line(&f, line) : LINE_BODY;
+
+	if (kind == LINE_BLANK || kind == LINE_BODY)
+		return;
+	c->any = c->at;
+	if (!goes_on(line))
+		c->good = c->at;
+}
+
 /* Takes note of one line; n are its bytes with its end. */
 static void look(struct cutter *c, struct view line, size_t n)
 {
 	struct fence before = c->fence;
 	enum line_kind kind = fence_line(&c->fence, line);
 
-	if (c->after_blank && kind != LINE_BLANK && kind != LINE_BODY) {
-		c->any = c->at;
-		if (!goes_on(line))
-			c->good = c->at;
-	}
 	c->after_blank = kind == LINE_BLANK;
 	if (kind == LINE_OPEN) {
 		c->fence_at = c->at;
@@ -88,6 +96,7 @@ bool piece_next(struct view *rest, struct piece *p)
 	while (c.at <= PIECE_MAX) {
 		struct view line = first_line(view_from(*rest, c.at), &n);
 
+		look_before(&c, line);
 		if (c.at + n > PIECE_MAX)
 			break;
 		look(&c, line, n);

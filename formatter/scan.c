@@ -65,17 +65,8 @@ uint32_t cp_before(struct view v, size_t at)
 
 bool has_cjk(struct view v)
 {
-	uint32_t cp = 0;
-	size_t n;
-
-	for (size_t at = 0; at < v.n; at += n) {
-		n = 1;
-		if ((unsigned char)v.p[at] < 0xe0)
-			continue;
-		n = utf8_next(view_from(v, at), &cp);
-		if (n == 0)
-			n = 1;
-		else if (cp_cjk(cp))
+	for (size_t at = 0; at < v.n; at++) {
+		if ((unsigned char)v.p[at] >= 0xe2 && cp_cjk(cp_at(v, at)))
 			return true;
 	}
 	return false;
@@ -202,24 +193,56 @@ size_t url_length(struct view v)
 
 /* --- Controls -------------------------------------------------------------------------------- */
 
+static bool is_unsafe(uint32_t cp)
+{
+	return (cp >= 0x80 && cp < 0xa0) || cp == 0x61c || cp == 0x200e || cp == 0x200f ||
+	       (cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069);
+}
+
 bool has_unsafe(struct view v)
 {
-	const unsigned char *p = (const unsigned char *)v.p;
-
-	for (size_t i = 0; i < v.n; i++) {
-		if (p[i] >= 0x20 && p[i] < 0x7f)
-			continue;
-		if (p[i] < 0x80) {
-			if (p[i] != '\t' && p[i] != '\n')
-				return true;
-		} else if (p[i] == 0xc2 || p[i] == 0xd8 || p[i] == 0xe2) {
-			uint32_t cp = cp_at(v, i);
-
-			if ((cp >= 0x80 && cp < 0xa0) || cp == 0x61c || cp == 0x200e ||
-				cp == 0x200f || (cp >= 0x202a && cp <= 0x202e) ||
-				(cp >= 0x2066 && cp <= 0x2069))
-				return true;
-		}
+	/* 1: unsafe as it is; 2: the first byte of characters some of which are. */
+	static const unsigned char suspects[256] = {
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		0,
+		0,
+		1,
+		1,
+		1,
+		1,
+		1, /* not tab, not line feed */
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1,
+		1, /* 0x10 to 0x1f */
+		[0x7f] = 1,
+		[0xc2] = 2,
+		[0xd8] = 2,
+		[0xe2] = 2,
+	};
+	for (size_t i = skip_to(suspects, v, 0); i < v.n; i = skip_to(suspects, v, i + 1)) {
+		if (suspects[(unsigned char)v.p[i]] == 1 || is_unsafe(cp_at(v, i)))
+			return true;
 	}
 	return false;
 }

@@ -4,7 +4,8 @@
 
 #include "base/text.h"
 
-#define MATH_MAX	8192 /* bytes from mark to mark of a formula */
+#define MATH_MAX        8192 /* bytes from mark to mark of a formula */
+#define IMAGES_MAX      512  /* in one piece; the rest is shown as links */
 #define INLINE_MATH_MAX 1024 /* of one in running text */
 
 /* --- One character --------------------------------------------------------------------------- */
@@ -22,10 +23,9 @@ static unsigned char shield_index(char c)
 
 static void put_shielded(struct str *out, char c)
 {
-	unsigned char last = (unsigned char)(0x90 + shield_index(c));
-	char seq[SHIELD_SIZE] = { '\xef', '\xb7', (char)last };
+	char seq[SHIELD_SIZE] = { '\xef', '\xb7', (char)(0x90 + shield_index(c)) };
 
-	str_add(out, (struct view){ seq, sizeof(seq) });
+	put(out, (struct view){ seq, sizeof(seq) });
 }
 
 char shielded(struct view v)
@@ -65,20 +65,25 @@ struct shielder {
 	struct view in;
 	struct str *out;
 	size_t no_close[4]; /* per kind of formula: no end mark before here */
-	bool open[2];	    /* an unclosed * or ** on this line */
+	size_t images;
+	bool open[2]; /* an unclosed * or ** on this line */
 };
 
 /* Everything but the three marks that stand for something else and need no shield. */
 static void put_all_shielded(struct str *out, struct view v)
 {
+	size_t from = 0;
+
 	for (size_t i = 0; i < v.n; i++) {
 		char c = v.p[i];
 
-		if (ascii_punct(c) && c != '"' && c != '\'' && c != '`')
-			put_shielded(out, c);
-		else
-			str_addc(out, c);
+		if (!ascii_punct(c) || c == '"' || c == '\'' || c == '`')
+			continue;
+		put(out, part_of(v, from, i));
+		put_shielded(out, c);
+		from = i + 1;
 	}
+	str_add(out, view_from(v, from));
 }
 
 /* Bytes of "https://x" in "<https://x>", which is the parser's own, else 0. */
@@ -104,12 +109,16 @@ static size_t put_url_shielded(struct shielder *s, size_t at, size_t n)
 		return n;
 	}
 	put_shielded(s->out, SHIELD_URL);
-	for (size_t i = 0; i < url.n; i++) {
-		if (url.p[i] == '\\' && i + 1 < url.n && url.p[i + 1] != '`') {
-			str_addc(s->out, '\\');
-			i++;
-		}
-		put_all_shielded(s->out, (struct view){ url.p + i, 1 });
+	while (url.n > 0) {
+		size_t to = view_find(url, '\\');
+
+		put_all_shielded(s->out, view_cut(url, to));
+		url = view_from(url, to);
+		if (url.n == 0)
+			break;
+		str_addc(s->out, '\\');
+		put_all_shielded(s->out, view_cut(view_from(url, 1), 1));
+		url = view_from(url, 2);
 	}
 	put_shielded(s->out, SHIELD_URL_END);
 	return n;
@@ -208,8 +217,8 @@ static size_t dunder(struct view v)
 	while (n < v.n && (ascii_alnum(v.p[n]) || v.p[n] == '_'))
 		n++;
 	return n > 4 && v.p[1] == '_' && v.p[2] != '_' && v.p[n - 1] == '_' && v.p[n - 2] == '_'
-		       ? n
-		       : 0;
+	               ? n
+	               : 0;
 }
 
 /* An asterisk that multiplies, or stands for file names: "2*3", "x**2", "*.c". No mark. */
@@ -299,6 +308,11 @@ static size_t put_special(struct shielder *s, size_t at)
 	case '*': return put_stars(s, at);
 	case '\\': return put_escape(s, at);
 	case '\xef': return put_foreign(s, at);
+	case '!': /* every link looks back at all images that are open */
+		if (v.n < 2 || v.p[1] != '[' || ++s->images <= IMAGES_MAX)
+			return 0;
+		put_shielded(s->out, '!');
+		return 1;
 	case '[': /* a footnote mark, which would be taken for a link's name */
 		if (v.n < 2 || v.p[1] != '^')
 			return 0;
@@ -318,11 +332,11 @@ static size_t put_special(struct shielder *s, size_t at)
 }
 
 /* Letters are common: only "ht", "ft" and "ww" are worth a closer look. */
-static bool worth_a_look(struct view v)
+static bool worth_a_look(const char *p, size_t n)
 {
-	char next = v.n > 1 ? (char)(v.p[1] | 0x20) : ' ';
+	char next = n > 1 ? (char)(p[1] | 0x20) : ' ';
 
-	switch (v.p[0] | 0x20) {
+	switch (p[0] | 0x20) {
 	case 'h':
 	case 'f': return next == 't';
 	case 'w': return next == 'w';
@@ -340,6 +354,7 @@ int shield(struct view md, struct str *out)
 		['['] = 1,
 		['$'] = 1,
 		['_'] = 1,
+		['!'] = 1,
 		['h'] = 1,
 		['H'] = 1,
 		['f'] = 1,
@@ -350,15 +365,15 @@ int shield(struct view md, struct str *out)
 	struct shielder s = { .in = md, .out = out };
 	size_t at = 0, from = 0, n;
 
-	for (; at < md.n; at += n) {
+	for (; (at = skip_to(special, md, at)) < md.n; at += n) {
 		n = 1;
-		if (!special[(unsigned char)md.p[at]] || !worth_a_look(view_from(md, at)))
+		if (!worth_a_look(md.p + at, md.n - at))
 			continue;
 		if (md.p[at] == '\n') {
 			s.open[0] = s.open[1] = false;
 			continue;
 		}
-		str_add(out, view_cut(view_from(md, from), at - from));
+		put(out, part_of(md, from, at));
 		n = put_special(&s, at);
 		from = at + n;
 		if (n == 0)

@@ -8,13 +8,13 @@
 
 #include "base/text.h"
 
-#define TICKS_MAX 32		      /* backticks that code in a cell may begin with */
+#define TICKS_MAX 32                  /* backticks that code in a cell may begin with */
 #define KEYS_MAX  ((size_t)256 << 10) /* bytes that repeated headers may come to */
 
 struct cell {
 	struct view src;
 	cmark_node *node; /* NULL: nothing in it needs the parser */
-	size_t at, n;	  /* what it comes to, in the pool */
+	size_t at, n;     /* what it comes to, in the pool */
 	size_t width;
 };
 
@@ -160,11 +160,13 @@ static bool needs_parser(struct view v)
 		['<'] = 1,
 		['\\'] = 1 };
 
-	for (size_t i = 0; i < v.n; i++) {
-		if (marks[(unsigned char)v.p[i]])
-			return true;
-	}
-	return false;
+	return skip_to(marks, v, 0) < v.n;
+}
+
+/* "`name`" and nothing else, as so many cells are. */
+static bool is_code(struct view v)
+{
+	return v.n > 2 && v.p[0] == '`' && view_find(view_from(v, 1), '`') == v.n - 2;
 }
 
 static int read_cells(struct table *t, const struct table_source *src, size_t head, size_t end)
@@ -191,33 +193,33 @@ static int read_cells(struct table *t, const struct table_source *src, size_t he
 }
 
 /* One document for all cells that need the parser, a paragraph each. */
-static cmark_node *parse_cells(struct table *t, struct view refs)
+static int parse_cells(struct table *t, const struct table_source *src)
 {
-	cmark_node *doc, *p;
+	cmark_node *p;
 	size_t n = t->rows * t->cols, i;
 
-	str_reset(&t->tmp);
+	str_truncate(&t->tmp, 0);
 	for (i = 0; i < n; i++) {
-		if (!needs_parser(t->cells[i].src))
+		if (!needs_parser(t->cells[i].src) || is_code(t->cells[i].src))
 			continue;
 		str_add(&t->tmp, VIEW(PARAGRAPH_PREFIX));
 		str_add(&t->tmp, t->cells[i].src);
 		str_add(&t->tmp, VIEW("\n\n"));
 	}
 	if (t->tmp.n == 0)
-		return NULL;
-	str_add(&t->tmp, refs);
-	if (!str_ok(&t->tmp))
-		return NULL;
-	doc = cmark_parse_document(t->tmp.p, t->tmp.n, CMARK_OPT_VALIDATE_UTF8);
-	p = cmark_node_first_child(doc);
+		return 0;
+	str_add(&t->tmp, src->refs);
+	p = str_ok(&t->tmp) ? arena_parse(src->arena, str_view(&t->tmp)) : NULL;
+	if (!p)
+		return -1;
+	p = cmark_node_first_child(p);
 	for (i = 0; i < n && p; i++) {
-		if (needs_parser(t->cells[i].src)) {
+		if (needs_parser(t->cells[i].src) && !is_code(t->cells[i].src)) {
 			t->cells[i].node = p;
 			p = cmark_node_next(p);
 		}
 	}
-	return doc;
+	return 0;
 }
 
 static void render_cell(struct table *t, struct cell *c, unsigned flags)
@@ -226,6 +228,8 @@ static void render_cell(struct table *t, struct cell *c, unsigned flags)
 
 	if (c->node)
 		inline_render(t->style, c->node, flags | SPAN_LINE | SPAN_PREFIXED, &t->pool);
+	else if (is_code(c->src))
+		inline_code(t->style, part_of(c->src, 1, c->src.n - 1), &t->pool);
 	else
 		inline_text(t->style, c->src, SPAN_LINE, &t->pool);
 	c->at = at;
@@ -239,29 +243,50 @@ static struct view text_of(const struct table *t, size_t row, size_t col)
 	return view_cut(view_from(str_view(&t->pool), c->at), c->n);
 }
 
+static size_t width_of(struct view v)
+{
+	for (size_t i = 0; i < v.n; i++) {
+		if ((unsigned char)v.p[i] >= 0x80)
+			return utf8_width(v);
+	}
+	return v.n;
+}
+
 /* As it is seen: without the marks that the phone takes away. */
 static size_t cell_width(struct table *t, const struct cell *c)
 {
-	if (!c->node || t->style == &style_plain)
-		return utf8_width(view_cut(view_from(str_view(&t->pool), c->at), c->n));
-	str_reset(&t->tmp);
+	struct view text = view_cut(view_from(str_view(&t->pool), c->at), c->n);
+
+	if (!c->node)
+		return width_of(text) - (is_code(text) && t->style->pipes ? 2 : 0);
+	if (t->style == &style_plain)
+		return width_of(text);
+	str_truncate(&t->tmp, 0);
 	inline_render(&style_plain, c->node, SPAN_LINE | SPAN_PREFIXED | SPAN_MEASURE, &t->tmp);
-	return utf8_width(str_view(&t->tmp));
+	return width_of(str_view(&t->tmp));
 }
 
 static void render_cells(struct table *t)
 {
-	for (size_t i = 0; i < t->rows * t->cols; i++) {
-		struct cell *c = &t->cells[i];
+	for (size_t i = 0; i < t->rows * t->cols; i++)
+		render_cell(t, &t->cells[i], SPAN_ENTITIES);
+}
 
-		render_cell(t, c, SPAN_ENTITIES);
-		c->width = cell_width(t, c);
-		if (t->widths[i % t->cols] < c->width)
-			t->widths[i % t->cols] = c->width;
-	}
+/* Column widths; false as soon as the table is wider than that. */
+static bool measure(struct table *t, size_t most)
+{
 	t->width = 2 * (t->cols - 1);
-	for (size_t c = 0; c < t->cols; c++)
-		t->width += t->widths[c];
+	for (size_t i = 0; i < t->rows * t->cols && t->width <= most; i++) {
+		struct cell *c = &t->cells[i];
+		size_t *width = &t->widths[i % t->cols];
+
+		c->width = cell_width(t, c);
+		if (*width < c->width) {
+			t->width += c->width - *width;
+			*width = c->width;
+		}
+	}
+	return t->width <= most;
 }
 
 /* --- As a table ------------------------------------------------------------------------------ */
@@ -344,7 +369,7 @@ static struct view colon_after(const struct table *t, struct view key)
 	uint32_t last = cp_before(key, key.n);
 
 	return t->style->pipes || cp_cjk(last) || (last >= 0xff00 && last <= 0xffef) ? VIEW("：")
-										     : VIEW(": ");
+	                                                                             : VIEW(": ");
 }
 
 static struct view without_colon(struct view v)
@@ -466,7 +491,7 @@ static void render_keys(struct table *t)
 
 static void put_table(struct table *t, size_t width)
 {
-	bool fits = t->width <= width && t->pool.n > 0 && !pipes_inside(t);
+	bool fits = t->pool.n > 0 && !pipes_inside(t) && measure(t, width);
 	size_t header = 0;
 
 	for (size_t c = 0; c < t->cols; c++)
@@ -489,20 +514,16 @@ int table_render(const struct style *st, struct page *p, const struct table_sour
 		.page = p,
 		.pool = STR_INIT(FORMAT_OUT_MAX),
 		.tmp = STR_INIT(FORMAT_OUT_MAX) };
-	cmark_node *doc = NULL;
 	int rc = -1;
 
-	if (read_cells(&t, src, head, end) < 0)
+	if (read_cells(&t, src, head, end) < 0 || parse_cells(&t, src) < 0)
 		goto out;
-	doc = parse_cells(&t, src->refs);
 	render_cells(&t);
 	if (str_ok(&t.pool) && str_ok(&t.tmp)) {
 		put_table(&t, width);
-		rc = 0;
+		rc = str_ok(&t.pool) && str_ok(&t.tmp) ? 0 : -1;
 	}
 out:
-	if (doc)
-		cmark_node_free(doc);
 	free(t.cells);
 	str_release(&t.pool);
 	str_release(&t.tmp);

@@ -4,24 +4,24 @@
 #include <string.h>
 #include <strings.h>
 
-#define TAG_MAX	     256   /* bytes of a tag, attributes and all */
-#define NAME_MAX_LEN 9	   /* "reasoning" */
+#define TAG_MAX      256   /* bytes of a tag, attributes and all */
+#define NAME_MAX_LEN 9     /* "reasoning" */
 #define HELD_MAX     65536 /* bytes of a line that are waited for */
-#define CODE_LINES   16	   /* lines that inline code may run over */
-#define CODE_RUN     32	   /* backticks that inline code may begin with */
+#define CODE_LINES   16    /* lines that inline code may run over */
+#define CODE_RUN     32    /* backticks that inline code may begin with */
 
 /* Whole lines are held until it is known what is code in them; hidden text is dropped as it comes.
  */
 struct think_filter {
 	struct str held;
-	size_t at;	    /* dealt with, of held */
+	size_t at;          /* dealt with, of held */
 	size_t lines, seen; /* lines waiting for the end of inline code, and their bytes */
-	size_t depth;	    /* tags that are open */
-	char last;	    /* the byte before, inside hidden text */
+	size_t depth;       /* tags that are open */
+	char last;          /* the byte before, inside hidden text */
 	struct fence fence;
-	bool midline;	      /* what was put out last was not a line end */
-	bool eat;	      /* blank lines behind a hidden block go with it */
-	bool any;	      /* a tag was seen */
+	bool midline;         /* what was put out last was not a line end */
+	bool eat;             /* blank lines behind a hidden block go with it */
+	bool any;             /* a tag was seen */
 	size_t orphan, total; /* bytes put out: at the orphan's end, in all */
 };
 
@@ -102,9 +102,21 @@ static enum tag read_tag(struct view v, char before, bool more, size_t *n)
 	return v.p[at - 1] == '/' ? TAG_EMPTY : TAG_OPEN;
 }
 
+bool think_needed(struct view v)
+{
+	size_t n;
+
+	for (; v.n > 0; v = view_from(v, 1)) {
+		v = view_from(v, view_find(v, '<'));
+		if (v.n > 0 && read_tag(v, ' ', false, &n) != TAG_NONE)
+			return true;
+	}
+	return false;
+}
+
 /* --- Putting out ----------------------------------------------------------------------------- */
 
-static void put(struct think_filter *t, struct view v, struct str *out)
+static void put_out(struct think_filter *t, struct view v, struct str *out)
 {
 	if (t->eat) {
 		size_t next, n = 0;
@@ -121,7 +133,7 @@ static void put(struct think_filter *t, struct view v, struct str *out)
 	t->eat = false;
 	t->midline = v.p[v.n - 1] != '\n';
 	t->total += v.n;
-	str_add(out, v);
+	put(out, v);
 }
 
 static void enter_hidden(struct think_filter *t)
@@ -237,7 +249,7 @@ static size_t put_text(struct think_filter *t, struct view v, struct str *out)
 			at++;
 			continue;
 		}
-		put(t, view_cut(view_from(v, from), at - from), out);
+		put_out(t, view_cut(view_from(v, from), at - from), out);
 		if (tag == TAG_CLOSE)
 			orphan(t, v, at, n);
 		at += n;
@@ -249,7 +261,7 @@ static size_t put_text(struct think_filter *t, struct view v, struct str *out)
 		if (!t->midline && at < v.n && v.p[at] != '<')
 			return at;
 	}
-	put(t, view_from(v, from), out);
+	put_out(t, view_from(v, from), out);
 	return v.n;
 }
 
@@ -311,7 +323,7 @@ static void take_line(struct think_filter *t, size_t n, struct str *out)
 		return;
 	}
 	t->at += n;
-	put(t, line, out);
+	put_out(t, line, out);
 }
 
 /* One step; false when more input is needed. */

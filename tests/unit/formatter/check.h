@@ -34,11 +34,11 @@ static inline void expect(enum format_mode mode, const char *in, const char *wan
 }
 
 #define native(in, want) expect(FORMAT_NATIVE, in, want)
-#define plain(in, want)	 expect(FORMAT_PLAIN, in, want)
-#define both(in, want)                                                                             \
-	do {                                                                                       \
-		native(in, want);                                                                  \
-		plain(in, want);                                                                   \
+#define plain(in, want)  expect(FORMAT_PLAIN, in, want)
+#define both(in, want) \
+	do { \
+		native(in, want); \
+		plain(in, want); \
 	} while (0)
 
 #endif

@@ -68,7 +68,7 @@ static inline size_t one_lead(struct view v)
 	while (n < v.n && v.p[n] >= '0' && v.p[n] <= '9')
 		n++;
 	return n > 0 && n + 1 < v.n && (v.p[n] == '.' || v.p[n] == ')') && v.p[n + 1] == ' ' ? n + 2
-											     : 0;
+	                                                                                     : 0;
 }
 
 /* A line of three backticks or tildes behind quote marks and list markers. */
@@ -204,8 +204,8 @@ static inline const char *check_join(struct view text, const struct chunks *c, s
 }
 
 /* Grapheme clusters that fit are whole. */
-static inline const char *check_clusters(
-	struct view text, size_t room, const size_t *ends, size_t n)
+static inline const char *check_clusters(struct view text, size_t room, const size_t *ends,
+	size_t n)
 {
 	size_t i = 0;
 

@@ -26,8 +26,8 @@ static void gives(const char *text, size_t limit, const char *const *want, size_
 	chunks_release(&c);
 }
 
-#define PARTS(...)                                                                                 \
-	(const char *const[]){ __VA_ARGS__ },                                                      \
+#define PARTS(...) \
+	(const char *const[]){ __VA_ARGS__ }, \
 		sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *)
 
 static void keeps_every_promise(struct view text, size_t limit)
