@@ -267,6 +267,8 @@ static size_t force(const struct chunker *k, const struct search *s)
 	if (at <= f->body && f->open > s->from)
 		return f->open;
 	at = step_back(k->cuts.text, s->end, f->close_cost);
+	if (at <= f->body && f->open > s->from)
+		return f->open;
 	return at > s->from ? at : s->end;
 }
 
@@ -338,6 +340,25 @@ static bool shows_something(const struct cuts *c)
 	return false;
 }
 
+/* Code that holds nothing but what looks like fences is something to show after all. */
+static bool shows_fences(struct cuts *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->nfences; i++) {
+		struct fenced *f = &c->fences[i];
+
+		for (size_t at = f->body; at < f->close; at++) {
+			if ((c->at[at] & CUT_LEVEL) == CUT_NONE || cp_space(cp_at(c->text, at)))
+				continue;
+			c->at[at] |= CUT_VISIBLE;
+			f->last_visible = at;
+			any = true;
+		}
+	}
+	return any;
+}
+
 static int hand_out(struct chunker *k, struct chunks *out)
 {
 	out->parts = calloc(k->n, sizeof(*out->parts));
@@ -362,7 +383,7 @@ int chunk_text(struct view formatted, size_t limit, struct chunks *out, struct e
 	if (cuts_make(&k.cuts, formatted) < 0)
 		goto out;
 	weigh_fences(&k);
-	if (!shows_something(&k.cuts)) {
+	if (!shows_something(&k.cuts) && !shows_fences(&k.cuts)) {
 		rc = 0;
 		goto out;
 	}

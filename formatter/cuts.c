@@ -5,8 +5,9 @@
 
 #include "base/text.h"
 
-#define SPAN_MAX 400 /* bytes of bold, code or a label that are kept together if possible */
-#define TICKS    8   /* backticks that code kept together begins with */
+#define SPAN_MAX       400 /* bytes of bold, code or a label that are kept together if possible */
+#define FENCE_LINE_MAX 48  /* bytes of a line that is taken for a fence where it is none */
+#define TICKS          8   /* backticks that code kept together begins with */
 
 struct marker {
 	struct cuts *c;
@@ -191,13 +192,13 @@ static bool is_fence_line(struct view line)
 {
 	size_t n = 0;
 
-	if (!is_fence_run(line))
+	if (!is_fence_run(line) || line.n > FENCE_LINE_MAX)
 		return false;
 	while (line.n > 0 && line.p[0] == ' ')
 		line = view_from(line, 1);
 	while (n < line.n && line.p[n] == line.p[0])
 		n++;
-	return !memchr(line.p + n, line.p[0], line.n - n);
+	return line.p[0] == '~' || !memchr(line.p + n, '`', line.n - n);
 }
 
 /* Would a part that begins here begin with a heading, a quote, a row or a list item? */
@@ -230,7 +231,7 @@ static void mark_text(struct cuts *c, size_t from, size_t to, enum cut most)
 		if (level > CUT_ROW && starts_block(view_from(v, at + n)))
 			level = CUT_ROW;
 		if (is_fence_run(view_from(v, at + n)))
-			level = CUT_URL;
+			level = CUT_POINT;
 		if (at + n < to)
 			set(c, at + n, level < most ? level : most);
 	}
@@ -400,7 +401,7 @@ static void mark_body(struct marker *m)
 {
 	struct fenced *f = &m->c->fences[m->c->nfences - 1];
 
-	if (is_fence_line(m->line)) {
+	if (is_fence_line(row_of(m->line))) {
 		mark_flat(m->c, m->at, m->at + m->line.n, CUT_ROW, false);
 		return;
 	}

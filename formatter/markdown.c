@@ -122,26 +122,24 @@ static void collect_refs(struct doc *d)
 
 /* --- Gaps ------------------------------------------------------------------------------------ */
 
-static bool is_tight(cmark_node *n)
+/* In lists the author's blank lines are kept, elsewhere there is one between blocks. */
+static bool in_list(cmark_node *n)
 {
-	cmark_node *item = cmark_node_parent(n);
+	return cmark_node_get_type(n) == CMARK_NODE_ITEM ||
+	       cmark_node_get_type(cmark_node_parent(n)) == CMARK_NODE_ITEM;
+}
 
-	return item && cmark_node_get_type(item) == CMARK_NODE_ITEM &&
-	       cmark_node_get_list_tight(cmark_node_parent(item));
+static void begin_block(struct doc *d, cmark_node *n)
+{
+	struct view above = source_line(d, cmark_node_get_start_line(n) - 1, 1);
+
+	if (in_list(n) && cmark_node_previous(n))
+		page_gap(&d->page, is_blank_line(without_quotes(above, d->quotes)) ? 2 : 1);
 }
 
 static void end_block(struct doc *d, cmark_node *n)
 {
-	page_gap(&d->page, is_tight(n) ? 1 : 2);
-}
-
-/* What a paragraph right behind would be taken into. */
-static void end_open_block(struct doc *d, cmark_node *n)
-{
-	cmark_node *next = cmark_node_next(n);
-	bool para = next && cmark_node_get_type(next) == CMARK_NODE_PARAGRAPH;
-
-	page_gap(&d->page, is_tight(n) && !para ? 1 : 2);
+	page_gap(&d->page, in_list(n) ? 1 : 2);
 }
 
 /* --- Paragraphs and tables ------------------------------------------------------------------- */
@@ -225,16 +223,19 @@ static bool put_tables(struct doc *d, cmark_node *n)
 		return false;
 	src.n = paragraph_lines(d, n);
 	for (; table_find(&src, at, &head, &end); at = end) {
+		if (at > 0)
+			page_gap(&d->page, 2);
 		if (head > at) {
 			put_lines(d, src.lines + at, head - at);
 			page_gap(&d->page, 2);
 		}
 		if (table_render(d->style, &d->page, &src, head, end, d->table_width) < 0)
 			d->rc = -1;
-		page_gap(&d->page, 2);
 	}
-	if (at > 0 && at < src.n)
+	if (at > 0 && at < src.n) {
+		page_gap(&d->page, 2);
 		put_lines(d, src.lines + at, src.n - at);
+	}
 	return at > 0;
 }
 
@@ -261,7 +262,7 @@ static void put_paragraph(struct doc *d, cmark_node *n)
 	unsigned task = task_state(n) ? SPAN_TASK : 0;
 
 	if (put_tables(d, n)) {
-		end_open_block(d, n);
+		end_block(d, n);
 		return;
 	}
 	str_truncate(&d->text, 0);
@@ -442,6 +443,8 @@ static void enter_item(struct doc *d, cmark_node *n)
 
 static void enter(struct doc *d, cmark_node *n)
 {
+	if (cmark_node_parent(n))
+		begin_block(d, n);
 	switch (cmark_node_get_type(n)) {
 	case CMARK_NODE_BLOCK_QUOTE:
 		d->quotes++;
@@ -454,6 +457,9 @@ static void enter(struct doc *d, cmark_node *n)
 	case CMARK_NODE_PARAGRAPH: put_paragraph(d, n); break;
 	case CMARK_NODE_HEADING: put_heading(d, n); break;
 	case CMARK_NODE_THEMATIC_BREAK:
+		/* Right under text it would make a heading of it. */
+		if (cmark_node_previous(n))
+			page_gap(&d->page, 2);
 		page_add(&d->page, d->style->rule);
 		end_block(d, n);
 		break;
@@ -464,21 +470,15 @@ static void enter(struct doc *d, cmark_node *n)
 static void leave(struct doc *d, cmark_node *n)
 {
 	switch (cmark_node_get_type(n)) {
-	case CMARK_NODE_BLOCK_QUOTE:
-		d->quotes--;
-		page_pop(&d->page);
-		end_open_block(d, n);
-		break;
-	case CMARK_NODE_LIST:
-		d->lists--;
-		end_open_block(d, n);
-		break;
-	case CMARK_NODE_ITEM:
-		page_pop(&d->page);
-		page_gap(&d->page, cmark_node_get_list_tight(cmark_node_parent(n)) ? 1 : 2);
-		break;
-	default: break;
+	case CMARK_NODE_BLOCK_QUOTE: d->quotes--; break;
+	case CMARK_NODE_LIST: d->lists--; break;
+	case CMARK_NODE_ITEM: break;
+	default: return;
 	}
+	if (cmark_node_get_type(n) != CMARK_NODE_LIST)
+		page_pop(&d->page);
+	d->page.gap = 0; /* what its last block was owed does not count out here */
+	end_block(d, n);
 }
 
 static bool holds_blocks(cmark_node *n)

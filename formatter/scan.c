@@ -139,10 +139,11 @@ static bool ascii_in_url(struct view v, size_t at, struct brackets *b)
 	case '*':
 	case '~': return next != c || goes_on(v, at);
 	case '\\': return ascii_punct(next);
+	case '!': return next != '[';
 	case '(': b->round++; return true;
 	case '[': b->square++; return true;
 	case ')': return b->round > 0 && b->round-- > 0;
-	case ']': return b->square > 0 && b->square-- > 0;
+	case ']': return next != '(' && b->square > 0 && b->square-- > 0;
 	default: return c > ' ' && c < 0x7f;
 	}
 }

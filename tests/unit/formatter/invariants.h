@@ -97,7 +97,7 @@ static inline bool shows_something(struct view part)
 	while (part.n > 0) {
 		struct view line = take_line(&part);
 
-		if (looks_like_fence(line))
+		if (looks_like_fence(line) && line.n < 48)
 			continue;
 		for (size_t i = 0; i < line.n; i++) {
 			if (((unsigned char)line.p[i] & 0xc0) != 0x80 && !is_space_at(line, i))
@@ -229,7 +229,7 @@ static inline bool url_byte(char c)
 /* URLs are whole if all the word they are in fits; only plain characters are looked at. */
 static inline const char *check_urls(struct view text, size_t room, const size_t *ends, size_t n)
 {
-	size_t i = 0, line = 0;
+	size_t i = 0, line = 0, scheme = 0;
 
 	for (size_t at = 0; at < text.n; at++) {
 		struct view v = view_from(text, at);
@@ -237,6 +237,13 @@ static inline const char *check_urls(struct view text, size_t room, const size_t
 
 		if (at > 0 && text.p[at - 1] == '\n')
 			line = at;
+		/* One in the path of another is part of that. */
+		if ((unsigned char)text.p[at] <= ' ')
+			scheme = 0;
+		else if (view_starts(v, VIEW("://")))
+			scheme++;
+		if (scheme > 0)
+			continue;
 		if (!view_starts(v, VIEW("https://")) || (at > 0 && url_byte(text.p[at - 1])))
 			continue;
 		while (len < v.n && url_byte(v.p[len]))
@@ -293,7 +300,7 @@ static inline const char *check_parts(struct view text, size_t limit, const stru
 			wrong = "a torn UTF-8 sequence";
 		else if (utf8_count(c->parts[i]) > limit)
 			wrong = "a part over the limit";
-		else if (some && !shows_something(c->parts[i]))
+		else if (some && c->n > 1 && !shows_something(c->parts[i]))
 			wrong = "a part with nothing in it";
 	}
 	if (!wrong && c->n > 0)

@@ -291,6 +291,12 @@ static void a_longer_fence_holds_a_shorter_one(void **state)
 	}
 }
 
+static void code_of_fences_alone_is_shown(void **state)
+{
+	(void)state;
+	gives("````\n```\n```\n````", 64, PARTS("````\n```\n```\n````"));
+}
+
 /* A closing fence on the edge of the limit gives no tail of a bare fence. */
 static void leaves_no_bare_fence_on_the_edge(void **state)
 {
@@ -419,6 +425,7 @@ int main(void)
 		cmocka_unit_test(keeps_code_whole_if_it_fits),
 		cmocka_unit_test(fences_in_lists_and_quotes_keep_their_place),
 		cmocka_unit_test(a_longer_fence_holds_a_shorter_one),
+		cmocka_unit_test(code_of_fences_alone_is_shown),
 		cmocka_unit_test(leaves_no_bare_fence_on_the_edge),
 		cmocka_unit_test(white_space_goes_to_the_part_before),
 		cmocka_unit_test(no_part_is_blank_if_it_can_be_helped),

@@ -50,6 +50,21 @@ static void keeps_the_blank_lines_of_code(void **state)
 	native("- ```\n  a\n\n  b\n  ```", "- ```\n  a\n\n  b\n  ```");
 }
 
+static void keeps_the_blank_lines_of_lists(void **state)
+{
+	static const char *const same[] = {
+		"- a\n- b\n\n- c",
+		"1. a\n   ```\n   x\n   ```\n2. b\n\n   ```\n   y\n   ```\n3. c",
+		"- a\n  > q\n- b\n  1. c\n\n  2. d\n- e",
+		"> - a\n>\n>   b\n> - c",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		native(same[i], same[i]);
+	native("- a\n  ***\n- b", "- a\n\n  ---\n- b");
+}
+
 static void gives_one_blank_line_between_blocks(void **state)
 {
 	(void)state;
@@ -364,6 +379,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(leaves_good_markdown_alone),
 		cmocka_unit_test(keeps_the_blank_lines_of_code),
+		cmocka_unit_test(keeps_the_blank_lines_of_lists),
 		cmocka_unit_test(gives_one_blank_line_between_blocks),
 		cmocka_unit_test(widens_angle_brackets_outside_code),
 		cmocka_unit_test(widens_underscores_that_would_pair),

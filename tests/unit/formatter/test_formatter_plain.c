@@ -48,7 +48,7 @@ static void draws_lists(void **state)
 	plain("1. a\n   续行\n2. b\n   1. c", "1. a\n   续行\n2. b\n   1. c");
 	plain("9) a\n10) b\n    - c", "9) a\n10) b\n    ◦ c");
 	plain("- [ ] 待办\n- [x] 完成\n  - [ ] 子项", "☐ 待办\n☑ 完成\n  ☐ 子项");
-	plain("* a\n\n  第二段\n* b", "• a\n\n  第二段\n\n• b");
+	plain("* a\n\n  第二段\n* b", "• a\n\n  第二段\n• b");
 }
 
 static void draws_quotes(void **state)
