@@ -284,11 +284,8 @@ static void scene_shell(struct demo *d)
 	say(d, "我试着运行 `uname -a`，得到的回答是：\n\n",
 		"I tried to run `uname -a` and was told:\n\n");
 	show_result(d);
-	say(d,
-		"默认情况下，手机上来的请求不能运行命令；"
-		"可以在配置里按命令逐条允许，或者改成先问你。\n",
-		"By default nothing that comes from the phone may run commands; the configuration can allow "
-		"exact commands, or have you asked first.\n");
+	say(d, "手机上来的请求不能运行命令。\n",
+		"Nothing that comes from the phone may run commands.\n");
 }
 
 static void scene_long(struct demo *d)
