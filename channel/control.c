@@ -365,6 +365,7 @@ int control_status(struct control *c, struct control_status *out, struct err *e)
 	out->unknown = n.unknown;
 	out->unconfirmed = n.unconfirmed;
 	out->handled = dispatcher_handled(c->dispatcher);
+	out->failed = dispatcher_failed(c->dispatcher);
 	memcpy(out->intake_error, c->intake_error, sizeof(out->intake_error));
 	return 0;
 }

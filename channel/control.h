@@ -65,8 +65,8 @@ struct control_status {
 	int64_t window_left_ms;      /* until the owner's reply window closes; 0: closed */
 	int unsent;                  /* reply parts waiting or in flight */
 	int parked, refused, unknown, unconfirmed; /* reply parts */
-	uint64_t handled;                          /* turns ended since the start */
-	char intake_error[256]; /* why messages cannot be stored now; "" when they can */
+	uint64_t handled, failed; /* turns ended since the start; those that failed */
+	char intake_error[256];   /* why messages cannot be stored now; "" when they can */
 };
 int control_status(struct control *c, struct control_status *out, struct err *e);
 int control_pause(struct control *c, bool on, struct err *e); /* kept over a restart */

@@ -46,7 +46,7 @@ struct dispatcher {
 	struct str files;
 	struct ending ending;
 	bool pending; /* it ended, but could not be stored yet */
-	uint64_t handled;
+	uint64_t handled, failed;
 
 	dispatcher_idle_cb *idle;
 	void *idle_arg;
@@ -185,6 +185,7 @@ static int store_end(struct dispatcher *d, const struct engine_event *ev, struct
 static void go_idle(struct dispatcher *d)
 {
 	d->handled++;
+	d->failed += d->ending.row == INBOX_FAILED;
 	d->item.seq = 0;
 	d->turn = 0;
 	d->pending = false;
@@ -574,6 +575,11 @@ bool dispatcher_now(const struct dispatcher *d, struct dispatcher_now *out)
 uint64_t dispatcher_handled(const struct dispatcher *d)
 {
 	return d->handled;
+}
+
+uint64_t dispatcher_failed(const struct dispatcher *d)
+{
+	return d->failed;
 }
 
 static bool end_early(struct dispatcher *d, enum fate fate)

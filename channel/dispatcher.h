@@ -47,6 +47,7 @@ struct dispatcher_now {
 };
 bool dispatcher_now(const struct dispatcher *d, struct dispatcher_now *out); /* false: idle */
 uint64_t dispatcher_handled(const struct dispatcher *d); /* turns ended since the start */
+uint64_t dispatcher_failed(const struct dispatcher *d);  /* those of them that failed */
 
 /* The fence falls at once: nothing of the running turn is said any more. False: none ran. */
 bool dispatcher_stop(struct dispatcher *d);

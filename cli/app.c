@@ -139,6 +139,7 @@ static void put_work(struct json_out *w, const struct control_status *s)
 	json_put_int(w, "unknown", s->unknown);
 	json_put_int(w, "unconfirmed", s->unconfirmed);
 	json_put_u64(w, "handled", s->handled);
+	json_put_u64(w, "failed", s->failed);
 	json_put_bool(w, "paused", s->paused);
 	json_put_z(w, "intake_error", s->intake_error);
 }

@@ -17,40 +17,41 @@ die() {
 
 # need_packages NAME...: install what is missing, as root or with sudo.
 need_packages() {
-	local missing=() name as=()
+	local missing=() name as=() log=$root/build/packages.log
 	for name in "$@"; do
 		dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null | grep -qx installed ||
 			missing+=("$name")
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
 	command -v apt-get >/dev/null ||
-		die "these packages are missing and there is no apt-get: ${missing[*]}"
+		die "these packages (Debian's names) are missing and there is no apt-get: ${missing[*]}"
 	if [ "$(id -u)" != 0 ]; then
 		command -v sudo >/dev/null ||
 			die "these packages are missing: ${missing[*]}; run this as root, or install sudo"
 		as=(sudo)
 	fi
 	say "installing ${missing[*]}"
-	local log
-	log=$(mktemp)
+	make_build_folder
 	if ! { "${as[@]}" apt-get update && "${as[@]}" env DEBIAN_FRONTEND=noninteractive \
-		apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+		apt-get install -y --no-install-recommends "${missing[@]}"; } </dev/null >"$log" 2>&1; then
 		tail -n 20 "$log" >&2
-		rm -f "$log"
-		die "apt-get could not install them; its last words stand above"
+		die "apt-get could not install them; its last words stand above, all of them in $log"
 	fi
-	rm -f "$log"
+}
+
+make_build_folder() {
+	mkdir -p "$root/build" && [ -w "$root/build" ] ||
+		die "cannot write to $root/build: run this as its owner, or remove it"
 }
 
 # build PRESET: configure and build, quiet unless it fails.
 build() {
-	local log
-	log=$(mktemp)
+	local log=$root/build/$1.log
+	make_build_folder
 	say "building ($1)"
-	if ! (cd "$root" && cmake --preset "$1" && cmake --build --preset "$1") >"$log" 2>&1; then
+	if ! (cd "$root" && cmake --preset "$1" && cmake --build --preset "$1") </dev/null >"$log" 2>&1; then
 		tail -n 40 "$log" >&2
-		rm -f "$log"
-		die "the build failed; its last lines stand above"
+		die "the build failed; its last words stand above, all of them in $log" \
+			"(if this folder was moved or copied, remove $root/build first)"
 	fi
-	rm -f "$log"
 }

@@ -7,7 +7,8 @@
 
 #include "base/text.h"
 
-#define STEP_BYTES ((size_t)16 << 20)
+#define STEP_BYTES  ((size_t)16 << 20)
+#define DEMO_PIECES 200 /* at most about so many, so that a long answer comes in seconds */
 
 struct step *step_new(void)
 {
@@ -351,11 +352,14 @@ int step_from_demo(struct step *s, const struct demo_answer *a, const struct sim
 	const char *id)
 {
 	struct parts p = { .text = str_view(&a->text), .chars = a->pause_ms ? 24 : 6 };
+	int64_t fewest = (int64_t)(a->text.n / DEMO_PIECES);
 
 	if (*a->call.name) {
 		p.name = view_of(a->call.name);
 		p.arguments = str_view(&a->call.arguments);
 	}
+	if (!a->pause_ms && p.chars < fewest)
+		p.chars = fewest;
 	s->delay_ms = a->pause_ms ? a->pause_ms : sim->set.model_delay_ms;
 	return stream ? make_stream(s, &p, id) : make_whole(s, &p, id);
 }
