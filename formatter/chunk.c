@@ -212,10 +212,11 @@ static size_t choose(const struct chunker *k, const struct search *s)
 		enum cut lowest, highest;
 	} rest[] = { { CUT_CHAR, CUT_BLOCK }, { CUT_SPAN, CUT_SPAN }, { CUT_ROW, CUT_ROW },
 		{ CUT_URL, CUT_URL }, { CUT_POINT, CUT_POINT } };
-	struct place p = best_from(s, CUT_WORD, k->limit / 2), whole;
+	struct place p = best_from(s, CUT_WORD, k->limit / 2);
 
 	if (p.at > 0 && p.at == s->sure[CUT_BODY].at && keep_whole(k, p.at)) {
-		whole = best_from(s, CUT_LINE, k->limit / 4);
+		struct place whole = best_from(s, CUT_LINE, k->limit / 4);
+
 		p = whole.at > 0 ? whole : p;
 	}
 	if (p.at == 0)
@@ -311,13 +312,12 @@ static int add_part(struct chunker *k, size_t at)
 static int cut_all(struct chunker *k)
 {
 	struct view text = k->cuts.text;
-	size_t from = 0, to, start;
+	size_t from = 0, to;
 
 	for (; from < text.n; from = to) {
 		const struct fenced *f = fence_at(k, from, &k->fence);
-		size_t i = k->fence;
+		size_t i = k->fence, start = k->out->n;
 
-		start = k->out->n;
 		if (f)
 			put_reopened(k, f, from);
 		to = next_cut(k, from, utf8_count(view_from(str_view(k->out), start)));

@@ -350,6 +350,11 @@ static bool in_table(struct marker *m, struct view below)
 	return m->table > 0;
 }
 
+static bool starts_deep(struct view line)
+{
+	return line.n > 0 && (line.p[0] == '\t' || view_starts(line, VIEW("    ")));
+}
+
 /* How good a cut is right before this line. */
 static enum cut level_above(const struct marker *m, enum line_kind kind)
 {
@@ -361,10 +366,13 @@ static enum cut level_above(const struct marker *m, enum line_kind kind)
 	}
 	if (m->heading)
 		return CUT_SPAN;
-	if (m->before == LINE_BLANK)
-		return CUT_BLOCK;
 	if (m->table > 1)
 		return m->table > 3 ? CUT_BODY : CUT_ROW;
+	/* A part that begins four columns in would begin with code. */
+	if (starts_deep(m->line))
+		return m->before == LINE_BLANK ? CUT_BODY : CUT_CLAUSE;
+	if (m->before == LINE_BLANK)
+		return CUT_BLOCK;
 	if (kind == LINE_TEXT && m->line.n > 0 && m->line.p[0] == ' ' &&
 		bullet_at(view_trim(m->line)) == 0)
 		return CUT_BODY;

@@ -19,7 +19,7 @@ static bool is_container(cmark_node *n)
 }
 
 /* The next node below root; containers come twice. */
-static cmark_node *next_node(cmark_node *n, cmark_node *root, bool *entering)
+static cmark_node *next_node(cmark_node *n, const cmark_node *root, bool *entering)
 {
 	if (*entering && is_container(n)) {
 		if (cmark_node_first_child(n))
@@ -341,7 +341,7 @@ static bool has_scheme(struct view url, const char *scheme)
 
 enum link_kind link_kind(struct view url)
 {
-	static const char *const never[] = { "javascript:", "data:", "vbscript:", "#" };
+	static const char *const never[] = { "javascript:", "data:", "vbscript:" };
 	char start[16];
 	size_t n = 0;
 
@@ -358,11 +358,13 @@ enum link_kind link_kind(struct view url)
 
 	if (has_scheme(v, "http://") || has_scheme(v, "https://"))
 		return LINK_WEB;
+	if (n > 0 && start[0] == '#') /* a place in a page that there is not */
+		return LINK_HIDE;
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
 		if (has_scheme(v, never[i]))
 			return LINK_HIDE;
 	}
-	return n > 1 ? LINK_SHOW : LINK_HIDE;
+	return n > 0 ? LINK_SHOW : LINK_HIDE;
 }
 
 /* A link that shows its own address, or a mail address without "mailto:". */
@@ -465,7 +467,7 @@ static void unescape_pipes(struct str *s)
 
 static void put_code(struct span *s, struct view raw)
 {
-	if (raw.n > 0 && memchr(raw.p, '\xef', raw.n)) {
+	if (raw.n > 0 && memchr(raw.p, 0xef, raw.n)) {
 		str_truncate(&s->tmp, 0);
 		unshield(raw, &s->tmp);
 		if (s->flags & SPAN_PREFIXED)

@@ -335,7 +335,7 @@ static void put_code(struct doc *d, struct view info, struct view body)
 	size_t next;
 
 	str_truncate(&d->text, 0);
-	if (body.n > 0 && memchr(body.p, '\xef', body.n)) {
+	if (body.n > 0 && memchr(body.p, 0xef, body.n)) {
 		unshield(body, &d->text);
 		body = str_view(&d->text);
 	}

@@ -129,7 +129,7 @@ bool table_find(const struct table_source *src, size_t at, size_t *head, size_t 
 {
 	struct view cells[TABLE_COLS + 1];
 	char align[TABLE_COLS];
-	size_t cols;
+	size_t cols, more;
 
 	for (size_t i = at + 1; i < src->n; i++) {
 		struct view above = src->lines[i - 1];
@@ -138,8 +138,11 @@ bool table_find(const struct table_source *src, size_t at, size_t *head, size_t 
 			split_row(above, cells, TABLE_COLS + 1) != cols)
 			continue;
 		*head = i - 1;
-		for (i++; i < src->n && has_pipe(src->lines[i]); i++)
-			;
+		for (i++; i < src->n && has_pipe(src->lines[i]); i++) {
+			/* The next table's header. */
+			if (i + 1 < src->n && table_delimiter(src->lines[i + 1], &more, align))
+				break;
+		}
 		*end = i;
 		if ((*end - *head) * cols <= TABLE_CELLS)
 			return true;

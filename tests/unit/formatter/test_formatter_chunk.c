@@ -137,6 +137,13 @@ static void a_part_does_not_begin_like_a_block(void **state)
 	gives("aaaa bbbb ccc # dddd eeee", 15, PARTS("aaaa bbbb ", "ccc # dddd eeee"));
 }
 
+static void a_part_does_not_begin_deep_in_a_list(void **state)
+{
+	(void)state;
+	gives("- aaaa\n  - bbbb\n    - cccc\n  - dddd\n    - eeee\n    - ffff", 45,
+		PARTS("- aaaa\n  - bbbb\n    - cccc\n", "  - dddd\n    - eeee\n    - ffff"));
+}
+
 /* --- What is not torn ------------------------------------------------------------------------- */
 
 static void utf8_sequences_are_never_torn(void **state)
@@ -415,6 +422,7 @@ int main(void)
 		cmocka_unit_test(then_the_end_of_a_clause_or_word),
 		cmocka_unit_test(a_heading_stays_with_what_it_heads),
 		cmocka_unit_test(a_part_does_not_begin_like_a_block),
+		cmocka_unit_test(a_part_does_not_begin_deep_in_a_list),
 		cmocka_unit_test(utf8_sequences_are_never_torn),
 		cmocka_unit_test(clusters_that_fit_are_whole),
 		cmocka_unit_test(urls_that_fit_are_whole),

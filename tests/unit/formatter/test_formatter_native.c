@@ -212,7 +212,7 @@ static void keeps_links_and_drops_what_cannot_be_opened(void **state)
 	native("<me@x.com> [邮件](mailto:me@x.com)", "me@x.com 邮件 (`mailto:me@x.com`)");
 	native("[文件](./a_b_c.md)", "文件 (`./a_b_c.md`)");
 	native("[点我](javascript:alert(1))", "点我");
-	native("[下文](#section)", "下文");
+	native("[下文](#section) [a](#) [b](c)", "下文 a b (`c`)");
 	native("脚注[^1]\n\n[^1]: 注释", "脚注[^1]\n\n[^1]: 注释");
 }
 
@@ -282,6 +282,8 @@ static void keeps_tables_that_fit(void **state)
 		"| a | b |\n| --- | --- |\n| **x** | `y_z_w` |");
 	native("| a | b |\n|---|---|\n| 1 |\n| 1 | 2 | 3 |",
 		"**a / b**\n\n- **1**\n- **1**：2 | 3");
+	native("| a | b |\n|---|---|\n| 1 | 2 |\n| c | d |\n|---|---|\n| 3 | 4 |",
+		"| a | b |\n| --- | --- |\n| 1 | 2 |\n\n| c | d |\n| --- | --- |\n| 3 | 4 |");
 	native("> | a | b |\n> |---|---|\n> | 1 | 2 |",
 		"> | a | b |\n> | --- | --- |\n> | 1 | 2 |");
 	native("- 表\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |",
