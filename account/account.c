@@ -97,7 +97,7 @@ size_t account_known_tokens(const struct account *a, const char *out[10])
 int account_load(struct account **out, const char *home, struct err *e)
 {
 	char file[PATH_SIZE], lock[PATH_SIZE];
-	struct str text = STR_INIT(ACCOUNT_FILE_MAX);
+	struct str text = STR_SECRET(ACCOUNT_FILE_MAX);
 	struct account *a = NULL;
 	int rc = -1;
 
@@ -123,7 +123,7 @@ out:
 static int save(const struct account *a, struct err *e)
 {
 	char file[PATH_SIZE], lock[PATH_SIZE];
-	struct str text = STR_INIT(ACCOUNT_FILE_MAX);
+	struct str text = STR_SECRET(ACCOUNT_FILE_MAX);
 	int rc = -1;
 
 	if (paths(a->home, file, lock, e) == 0 && account_encode(a, &text, e) == 0)
@@ -161,6 +161,8 @@ static int fill(struct account *a, const struct account_login *l, const struct c
 			account_check_word("the user id", view_of(user), ACCOUNT_ID_MAX, e) < 0) ||
 		account_check_url(view_of(base), true, e) < 0)
 		return -1;
+	if (l->workspace && l->workspace[0] && l->workspace[0] != '/')
+		return err_set(e, E_FORMAT, "the workspace is not an absolute path");
 	if (copy_z(a->bot_id, sizeof(a->bot_id), view_of(l->bot_id)) < 0 ||
 		copy_z(a->user_id, sizeof(a->user_id), view_of(user)) < 0 ||
 		copy_z(a->token, sizeof(a->token), view_of(l->token)) < 0 ||

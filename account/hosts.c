@@ -1,24 +1,18 @@
 /* Which hosts may be given our token (wire reference, 1.1) */
+#include "account/account.h"
+
+#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
-#include "account/account.h"
-
 static bool is_loopback(struct view host)
 {
+	char z[16];
+	unsigned char ip[4];
+
 	if (host.n == 9 && !strncasecmp(host.p, "localhost", 9))
 		return true;
-	if (view_eqs(host, "::1"))
-		return true;
-	if (!view_starts(host, VIEW("127.")))
-		return false;
-	int dots = 0;
-	for (size_t i = 0; i < host.n; i++) {
-		dots += host.p[i] == '.';
-		if (host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9'))
-			return false;
-	}
-	return dots == 3;
+	return copy_z(z, sizeof(z), host) == 0 && inet_pton(AF_INET, z, ip) == 1 && ip[0] == 127;
 }
 
 static bool under(struct view host, const char *domain)
@@ -30,6 +24,7 @@ static bool under(struct view host, const char *domain)
 	return host.n == n || host.p[host.n - n - 1] == '.';
 }
 
+/* Letters, digits and hyphens between single dots. */
 static int check_name(struct view host, struct err *e)
 {
 	if (!host.n || host.n > 253)
@@ -37,86 +32,86 @@ static int check_name(struct view host, struct err *e)
 	for (size_t i = 0; i < host.n; i++) {
 		char c = host.p[i];
 
+		if (c == '.' && i > 0 && host.p[i - 1] != '.')
+			continue;
 		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-			    c == '-' || c == '.' || c == ':'))
+			    c == '-'))
 			return err_set(e, E_DENIED,
 				"the server named a host with characters no host has");
 	}
 	return 0;
 }
 
-/* host, port taken off. The port must be 443 or absent, but on loopback. */
-static int split_port(struct view *host, struct view *port, struct err *e)
-{
-	size_t at = view_find(*host, ':');
-	unsigned long long n;
+/* What stands where a URL names its host. */
+struct place {
+	struct view host, port; /* port without its colon; empty: none */
+	bool bracketed;         /* an IPv6 address */
+};
 
-	*port = VIEW_NONE;
-	if (at == host->n)
+static int take_apart(struct view v, struct place *out, struct err *e)
+{
+	unsigned long long n;
+	size_t end = view_find(v, ':');
+
+	*out = (struct place){ .bracketed = v.n && v.p[0] == '[' };
+	if (out->bracketed) {
+		end = view_find(v, ']') + 1;
+		out->host = view_cut(view_from(v, 1), end - 2);
+		if (end > v.n || (end < v.n && v.p[end] != ':'))
+			return err_set(e, E_DENIED, "the address has a malformed host");
+	} else {
+		out->host = view_cut(v, end);
+	}
+	if (end == v.n)
 		return 0;
-	*port = view_from(*host, at + 1);
-	*host = view_cut(*host, at);
-	if (parse_u64(*port, &n) < 0 || n < 1 || n > 65535)
+	out->port = view_from(v, end + 1);
+	if (parse_u64(out->port, &n) < 0 || n < 1 || n > 65535)
 		return err_set(e, E_DENIED, "the server named a host with a bad port");
 	return 0;
 }
 
-static int check_split(struct view host, struct view port, bool tls, bool loopback, struct err *e)
+static int check_place(const struct place *at, bool tls, bool loopback, struct err *e)
 {
-	if (loopback && is_loopback(host))
+	bool local = at->bracketed ? view_eqs(at->host, "::1") : is_loopback(at->host);
+
+	if (loopback && local)
 		return 0;
-	if (check_name(host, e) < 0)
+	if (!local && !at->bracketed && check_name(at->host, e) < 0)
 		return -1;
-	if (!under(host, "weixin.qq.com") && !under(host, "wechat.com"))
-		return err_set(e, E_DENIED, "%.*s is none of WeChat's hosts%s", VIEW_FMT(host),
-			is_loopback(host) ? " (for a local test server set network.allow_loopback)"
-					  : "");
+	if (at->bracketed || (!under(at->host, "weixin.qq.com") && !under(at->host, "wechat.com")))
+		return err_set(e, E_DENIED, "%.*s is none of WeChat's hosts%s", VIEW_FMT(at->host),
+			local ? " (for a local test server set network.allow_loopback)" : "");
 	if (!tls)
-		return err_set(e, E_DENIED, "the address of %.*s is not https", VIEW_FMT(host));
-	if (port.n && !view_eqs(port, "443"))
+		return err_set(e, E_DENIED, "the address of %.*s is not https", VIEW_FMT(at->host));
+	if (at->port.n && !view_eqs(at->port, "443"))
 		return err_set(e, E_DENIED, "%.*s was given with a port other than 443",
-			VIEW_FMT(host));
+			VIEW_FMT(at->host));
 	return 0;
 }
 
 int account_check_host(struct view host, bool loopback, struct err *e)
 {
-	struct view port;
+	struct place at;
 
-	if (view_eqs(host, "::1"))
-		return check_split(host, VIEW_NONE, true, loopback, e);
-	if (split_port(&host, &port, e) < 0)
-		return -1;
-	return check_split(host, port, true, loopback, e);
+	return take_apart(host, &at, e) < 0 ? -1 : check_place(&at, true, loopback, e);
 }
 
 int account_check_url(struct view url, bool loopback, struct err *e)
 {
 	bool tls = view_starts(url, VIEW("https://"));
-	struct view host, port = VIEW_NONE;
+	struct place at;
+	size_t end = 0;
 
 	if (!tls && !view_starts(url, VIEW("http://")))
 		return err_set(e, E_DENIED, "the address is not https");
 	for (size_t i = 0; i < url.n; i++)
 		if (url.p[i] <= ' ' || url.p[i] >= 0x7f || url.p[i] == '\\')
 			return err_set(e, E_DENIED, "the address holds a character no address has");
-	host = view_from(url, tls ? 8 : 7);
-	size_t end = 0;
-	while (end < host.n && !strchr("/?#", host.p[end]))
+	struct view rest = view_from(url, tls ? 8 : 7);
+	while (end < rest.n && !strchr("/?#", rest.p[end]))
 		end++;
-	host = view_cut(host, end);
-	if (view_find(host, '@') != host.n)
+	rest = view_cut(rest, end);
+	if (view_find(rest, '@') != rest.n)
 		return err_set(e, E_DENIED, "the address carries a user name");
-	if (host.n && host.p[0] == '[') {
-		size_t close = view_find(host, ']');
-		struct view rest = view_from(host, close + 1);
-
-		if (close == host.n || (rest.n && rest.p[0] != ':'))
-			return err_set(e, E_DENIED, "the address has a malformed host");
-		port = view_from(rest, 1);
-		host = view_cut(view_from(host, 1), close - 1);
-	} else if (split_port(&host, &port, e) < 0) {
-		return -1;
-	}
-	return check_split(host, port, tls, loopback, e);
+	return take_apart(rest, &at, e) < 0 ? -1 : check_place(&at, tls, loopback, e);
 }

@@ -1,8 +1,11 @@
 /* Logins that other clients left (wire reference, 10.1) */
 #include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "account/account-private.h"
@@ -24,6 +27,9 @@ struct shape {
 static const struct shape shapes[] = {
 	{ "the official client", "openclaw-weixin/accounts", NULL, "token", NULL, "userId",
 		"baseUrl", ".sync.json", NULL, "get_updates_buf" },
+	{ "the official client", NULL, "credentials/openclaw-weixin/credentials.json", "token",
+		NULL, NULL, NULL, NULL,
+		"agents/default/sessions/.openclaw-weixin-sync/default.json", "get_updates_buf" },
 	{ "weclaw", "accounts", NULL, "bot_token", "ilink_bot_id", "ilink_user_id", "baseurl",
 		".sync.json", NULL, "get_updates_buf" },
 	{ "hermes", "weixin/accounts", NULL, "token", NULL, "user_id", "base_url", NULL, NULL,
@@ -46,7 +52,7 @@ static int bot_id_from_name(struct view name, struct str *out)
 
 static int read_json(const char *path, struct json **out, struct err *e)
 {
-	struct str text = STR_INIT(ACCOUNT_FILE_MAX);
+	struct str text = STR_SECRET(ACCOUNT_FILE_MAX);
 	int rc = file_read(path, ACCOUNT_FILE_MAX, &text, e);
 
 	if (rc == 0)
@@ -60,7 +66,7 @@ static int keep(struct account_import *imp, struct view v, size_t *offset, struc
 {
 	*offset = imp->hold.n;
 	if (str_add(&imp->hold, v) < 0 || str_addc(&imp->hold, '\0') < 0)
-		return err_set(e, E_FORMAT, "the other client's files are too large");
+		return err_set(e, E_NOMEM, "out of memory"); /* the fields' limits are far below */
 	return 0;
 }
 
@@ -87,9 +93,27 @@ static int find_cursor(const struct shape *s, const struct json *own, const char
 		n = snprintf(path, sizeof(path), "%s/%s", dir, s->cursor_file);
 	else
 		return member(own, s->cursor, ACCOUNT_CURSOR_MAX, cursor, e);
-	if (n < 0 || (size_t)n >= sizeof(path) || read_json(path, hold, &none) < 0)
-		return 0; /* without a cursor polling starts afresh; nothing is lost by that */
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return 0;
+	if (read_json(path, hold, &none) < 0)
+		/* Without a cursor polling starts afresh; nothing is lost by that. */
+		return none.code == E_NOMEM ? err_set(e, E_NOMEM, "%s", none.msg) : 0;
 	return member(*hold, s->cursor, ACCOUNT_CURSOR_MAX, cursor, e);
+}
+
+/* Which bot it is: by its field, by the file's name, else by the token, "<bot id>:<hex>". */
+static int find_bot_id(struct view named, struct view id, struct view token, struct str *out,
+	struct err *e)
+{
+	size_t colon = view_find(token, ':');
+
+	if (!named.n)
+		named = id.n ? id : view_cut(token, colon == token.n ? 0 : colon);
+	if (!named.n)
+		return err_set(e, E_FORMAT, "it does not name its bot");
+	if (bot_id_from_name(named, out) < 0)
+		return err_set(e, E_FORMAT, "the bot id has over %d characters", ACCOUNT_ID_MAX);
+	return account_check_word("the bot id", str_view(out), ACCOUNT_ID_MAX, e);
 }
 
 /* One credential file. 1: taken. 0: not of this shape. -1: of this shape, but unusable. */
@@ -103,7 +127,11 @@ static int take(struct account_import *imp, const struct shape *s, const char *d
 	struct err none = ERR_INIT;
 	int rc = 0;
 
-	if (read_json(path, &j, &none) < 0 || json_type(j) != JSON_OBJECT ||
+	if (read_json(path, &j, &none) < 0) {
+		rc = none.code == E_NOMEM ? err_set(e, E_NOMEM, "%s", none.msg) : 0;
+		goto out;
+	}
+	if (json_type(j) != JSON_OBJECT ||
 		member(j, s->token, ACCOUNT_TOKEN_MAX, &token, &none) < 0 || !token.n)
 		goto out;
 	rc = -1;
@@ -114,11 +142,7 @@ static int take(struct account_import *imp, const struct shape *s, const char *d
 		goto out;
 	if (url.n && account_check_url(url, loopback, e) < 0)
 		goto out;
-	/* A token is "<bot id>:<hex>" where nothing else names the bot. */
-	if (!bot.n)
-		bot = id.n ? id : view_cut(token, view_find(token, ':'));
-	if (bot_id_from_name(bot, &bot_id) < 0 ||
-		account_check_word("the bot id", str_view(&bot_id), ACCOUNT_ID_MAX, e) < 0 ||
+	if (find_bot_id(bot, id, token, &bot_id, e) < 0 ||
 		account_check_word("the token", token, ACCOUNT_TOKEN_MAX, e) < 0)
 		goto out;
 	str_reset(&imp->hold);
@@ -135,6 +159,8 @@ static int take(struct account_import *imp, const struct shape *s, const char *d
 	imp->source = s->source;
 	rc = 1;
 out:
+	if (rc < 0)
+		err_wrap(e, "%s", path);
 	json_free(&j);
 	json_free(&sync);
 	str_release(&bot_id);
@@ -185,29 +211,75 @@ static int take_named(struct account_import *imp, const struct shape *s, const c
 	return take(imp, s, dir, id, path, loopback, e);
 }
 
+struct candidate {
+	struct timespec when;
+	char name[NAME_MAX + 1];
+};
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->when.tv_sec != y->when.tv_sec)
+		return x->when.tv_sec < y->when.tv_sec ? 1 : -1;
+	if (x->when.tv_nsec != y->when.tv_nsec)
+		return x->when.tv_nsec < y->when.tv_nsec ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* The credential files of a folder, the one that was written last at first. */
+static size_t list_folder(DIR *d, struct candidate *list, size_t max)
+{
+	const struct dirent *de;
+	size_t n = 0;
+
+	while (n < max && (de = readdir(d))) {
+		struct stat st;
+
+		if (!is_credential_name(view_of(de->d_name)) ||
+			fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+			copy_z(list[n].name, sizeof(list[n].name), view_of(de->d_name)) < 0)
+			continue;
+		list[n++].when = st.st_mtim;
+	}
+	qsort(list, n, sizeof(*list), newest_first);
+	return n;
+}
+
+static int take_newest(struct account_import *imp, const struct shape *s, const char *dir, DIR *d,
+	bool loopback, struct err *e)
+{
+	struct candidate *list = calloc(ENTRIES_MAX, sizeof(*list));
+	size_t n = list ? list_folder(d, list, ENTRIES_MAX) : 0;
+	int rc = list ? 0 : err_set(e, E_NOMEM, "out of memory");
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		struct view name = view_of(list[i].name);
+
+		rc = take_named(imp, s, dir, view_cut(name, name.n - 5), loopback, e);
+	}
+	free(list);
+	return rc;
+}
+
 static int scan_folder(struct account_import *imp, const struct shape *s, const char *dir,
 	bool loopback, struct err *e)
 {
 	char newest[ACCOUNT_ID_MAX + 1];
 	struct err none = ERR_INIT;
-	int fd = file_open_dir(dir, &none), rc = 0, seen = 0;
+	int rc = 0, fd = file_open_dir(dir, &none);
 	DIR *d;
-	const struct dirent *de;
 
 	if (fd < 0)
 		return 0;
-	close(fd);
-	if (newest_in_index(dir, newest) == 0 &&
-		(rc = take_named(imp, s, dir, view_of(newest), loopback, e)) != 0)
-		return rc;
-	if (!(d = opendir(dir)))
-		return 0;
-	while (rc == 0 && seen++ < ENTRIES_MAX && (de = readdir(d))) {
-		struct view name = view_of(de->d_name);
-
-		if (is_credential_name(name))
-			rc = take_named(imp, s, dir, view_cut(name, name.n - 5), loopback, e);
+	if (!(d = fdopendir(fd))) {
+		close(fd);
+		return err_sys(e, "%s", dir);
 	}
+	if (newest_in_index(dir, newest) == 0)
+		rc = take_named(imp, s, dir, view_of(newest), loopback, e);
+	if (rc == 0)
+		rc = take_newest(imp, s, dir, d, loopback, e);
 	closedir(d);
 	return rc;
 }
@@ -218,7 +290,7 @@ int account_import_find(struct account_import *out, const char *dir, bool loopba
 	int rc = 0;
 
 	memset(out, 0, sizeof(*out));
-	out->hold = STR_INIT(HOLD_MAX);
+	out->hold = STR_SECRET(HOLD_MAX);
 	if (!realpath(dir, real))
 		return err_sys(e, "%s", dir);
 	for (size_t i = 0; rc == 0 && i < sizeof(shapes) / sizeof(shapes[0]); i++) {

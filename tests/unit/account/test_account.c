@@ -331,6 +331,9 @@ static void logins_with_unusable_fields_are_refused(void **state)
 	l.base_url = "https://example.com";
 	assert_int_equal(account_store_login(f->s.dir, &l, clock_system(), &f->e), -1);
 	l.base_url = "";
+	l.workspace = "relative";
+	assert_int_equal(account_store_login(f->s.dir, &l, clock_system(), &f->e), -1);
+	l.workspace = "/w";
 	assert_int_equal(account_store_login(f->s.dir, &l, clock_system(), &f->e), 0);
 	struct account *a = load(f);
 	assert_string_equal(account_base_url(a), ACCOUNT_LOGIN_URL);
@@ -370,6 +373,21 @@ static void only_wechats_hosts_get_the_token(void **state)
 		{ "http://127.0.0.1.evil.example", -1, -1 },
 		{ "http://[::1", -1, -1 },
 		{ "http://10.0.0.1", -1, -1 },
+		{ "http://127.0.0.256", -1, -1 },
+		{ "http://127...", -1, -1 },
+		{ "http://127.1", -1, -1 },
+		{ "http://[::1]:0", -1, -1 },
+		{ "http://[::1]:x", -1, -1 },
+		{ "http://[::1]x", -1, -1 },
+		{ "http://[127.0.0.1]", -1, -1 },
+		{ "https://[ilinkai.weixin.qq.com]", -1, -1 },
+		{ "https://[a:b.weixin.qq.com]", -1, -1 },
+		{ "https://ilinkai.weixin.qq.com.", -1, -1 },
+		{ "https://.weixin.qq.com", -1, -1 },
+		{ "https://a..weixin.qq.com", -1, -1 },
+		{ "https://ilinkai.weixin.qq.com:", -1, -1 },
+		{ "https://ilinkai.weixin.qq.com:443:443", -1, -1 },
+		{ "https://x%2eweixin.qq.com", -1, -1 },
 	};
 
 	(void)state;
@@ -387,7 +405,7 @@ static void bare_hosts_follow_the_same_rule(void **state)
 	struct err e = ERR_INIT;
 	static const char *const bad[] = { "", "a/b.weixin.qq.com", "x?.weixin.qq.com",
 		"x#.weixin.qq.com", "u@x.weixin.qq.com", "x.weixin.qq.com:99", "qq.com",
-		"127.0.0.1" };
+		"127.0.0.1", "[x]", "[", "::1", "weixin.qq.com:", ".weixin.qq.com" };
 
 	(void)state;
 	assert_int_equal(account_check_host(VIEW("sz.ilinkai.weixin.qq.com"), false, &e), 0);
@@ -410,6 +428,10 @@ static void imports_each_known_client(void **state)
 			"\"baseUrl\":\"https://ilinkai.weixin.qq.com\",\"userId\":\"" USER "\"}",
 			"o/openclaw-weixin/accounts/0123456789ab-im-bot.sync.json",
 			"{\"get_updates_buf\":\"CUR\"}", BOT, USER, "CUR" },
+		{ "the official client", "l/credentials/openclaw-weixin/credentials.json",
+			"{\"token\":\"" TOKEN "\"}",
+			"l/agents/default/sessions/.openclaw-weixin-sync/default.json",
+			"{\"get_updates_buf\":\"C0\"}", BOT, "", "C0" },
 		{ "weclaw", "w/accounts/x.json",
 			"{\"bot_token\":\"" TOKEN "\",\"ilink_bot_id\":\"" BOT
 			"\",\"baseurl\":\"\","
@@ -465,6 +487,44 @@ static void imports_the_newest_of_several_official_accounts(void **state)
 	account_import_release(&imp);
 }
 
+static void set_mtime(struct fixture *f, const char *name, time_t when)
+{
+	const struct timespec times[2] = { { .tv_sec = when }, { .tv_sec = when } };
+
+	assert_int_equal(utimensat(AT_FDCWD, scratch_path(&f->s, name), times, 0), 0);
+}
+
+static void imports_the_account_that_was_written_last(void **state)
+{
+	struct fixture *f = *state;
+	struct account_import imp;
+
+	put(f, "w/accounts/a.json", "{\"bot_token\":\"ta\",\"ilink_bot_id\":\"a\"}");
+	put(f, "w/accounts/b.json", "{\"bot_token\":\"tb\",\"ilink_bot_id\":\"b\"}");
+	put(f, "w/accounts/c.json", "{\"bot_token\":\"tc\",\"ilink_bot_id\":\"c\"}");
+	put(f, "w/accounts/d.json", "{}");
+	set_mtime(f, "w/accounts/a.json", 1000);
+	set_mtime(f, "w/accounts/b.json", 3000);
+	set_mtime(f, "w/accounts/c.json", 2000);
+	set_mtime(f, "w/accounts/d.json", 4000);
+	assert_int_equal(account_import_find(&imp, scratch_path(&f->s, "w"), false, &f->e), 0);
+	assert_string_equal(imp.login.bot_id, "b");
+	account_import_release(&imp);
+}
+
+/* The token must not become the bot's name, which is shown everywhere. */
+static void a_token_that_names_no_bot_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct account_import imp;
+
+	put(f, "n/account.json", "{\"token\":\"secret-and-nothing-else\"}");
+	assert_int_equal(account_import_find(&imp, scratch_path(&f->s, "n"), false, &f->e), -1);
+	assert_int_equal(f->e.code, E_FORMAT);
+	assert_non_null(strstr(f->e.msg, "n/account.json"));
+	assert_null(strstr(f->e.msg, "secret"));
+}
+
 static void nothing_to_import_is_said_plainly(void **state)
 {
 	struct fixture *f = *state;
@@ -509,6 +569,8 @@ int main(void)
 		T(bare_hosts_follow_the_same_rule),
 		T(imports_each_known_client),
 		T(imports_the_newest_of_several_official_accounts),
+		T(imports_the_account_that_was_written_last),
+		T(a_token_that_names_no_bot_is_refused),
 		T(nothing_to_import_is_said_plainly),
 		T(an_import_with_a_foreign_host_is_refused),
 	};
