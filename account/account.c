@@ -168,8 +168,10 @@ static int fill(struct account *a, const struct account_login *l, const struct c
 		copy_z(a->token, sizeof(a->token), view_of(l->token)) < 0 ||
 		copy_z(a->base_url, sizeof(a->base_url), view_of(base)) < 0 ||
 		copy_z(a->workspace, sizeof(a->workspace), view_of(l->workspace)) < 0 ||
-		str_adds(&a->cursor, l->cursor ? l->cursor : "") < 0)
+		view_of(l->cursor).n > ACCOUNT_CURSOR_MAX)
 		return err_set(e, E_FORMAT, "the login holds a field that is too long");
+	if (str_add(&a->cursor, view_of(l->cursor)) < 0)
+		return err_set(e, E_NOMEM, "out of memory");
 	rand_hex(a->generation, 16);
 	a->login_at = clock_wall(clk);
 	return 0;

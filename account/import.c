@@ -111,8 +111,10 @@ static int find_bot_id(struct view named, struct view id, struct view token, str
 		named = id.n ? id : view_cut(token, colon == token.n ? 0 : colon);
 	if (!named.n)
 		return err_set(e, E_FORMAT, "it does not name its bot");
+	if (account_check_word("the bot id", named, ACCOUNT_ID_MAX, e) < 0)
+		return -1;
 	if (bot_id_from_name(named, out) < 0)
-		return err_set(e, E_FORMAT, "the bot id has over %d characters", ACCOUNT_ID_MAX);
+		return err_set(e, E_NOMEM, "out of memory");
 	return account_check_word("the bot id", str_view(out), ACCOUNT_ID_MAX, e);
 }
 

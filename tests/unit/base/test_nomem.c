@@ -1,5 +1,4 @@
-/* The system part of base with every allocation failing once: an error, never a crash or a leak.
- * malloc, calloc and realloc of our own code are wrapped by the linker. */
+/* The system part of base with every allocation failing once. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -14,66 +13,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/proc.h"
-#include "scratch.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-static int left = -1; /* allocations until one fails; -1: none does */
-
-static bool fails(void)
-{
-	return left >= 0 && left-- == 0;
-}
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-	return fails() ? NULL : __real_realloc(p, n);
-}
-
-typedef int scenario(struct scratch *s, struct err *e);
-
-/* Run it with the first allocation failing, the second, ... until all of them succeed. */
-static void fail_each_once(scenario *run)
-{
-	int failed = 0;
-
-	for (int n = 0;; n++) {
-		struct err e = ERR_INIT;
-		struct scratch s;
-		int rc, unused;
-
-		scratch_make(&s);
-		left = n;
-		rc = run(&s, &e);
-		unused = left;
-		left = -1;
-		scratch_remove(&s);
-		if (unused >= 0) { /* the failure was not reached */
-			assert_int_equal(rc, 0);
-			break;
-		}
-		if (rc < 0) {
-			assert_int_equal(e.code, E_NOMEM);
-			failed++;
-		}
-	}
-	assert_true(failed > 0);
-}
+#include "nomem.h"
 
 static void nothing(void *arg)
 {
@@ -203,31 +143,31 @@ out:
 static void the_loop_survives(void **state)
 {
 	(void)state;
-	fail_each_once(use_loop);
+	nomem_each_once(use_loop, NULL);
 }
 
 static void files_survive(void **state)
 {
 	(void)state;
-	fail_each_once(use_files);
+	nomem_each_once(use_files, NULL);
 }
 
 static void the_log_survives(void **state)
 {
 	(void)state;
-	fail_each_once(use_log);
+	nomem_each_once(use_log, NULL);
 }
 
 static void children_survive(void **state)
 {
 	(void)state;
-	fail_each_once(use_proc);
+	nomem_each_once(use_proc, NULL);
 }
 
 static void the_database_survives(void **state)
 {
 	(void)state;
-	fail_each_once(use_db);
+	nomem_each_once(use_db, NULL);
 }
 
 int main(void)
