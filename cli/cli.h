@@ -29,6 +29,9 @@ struct home {
  * create a folder that does not exist is no error: dir is then where it would be. */
 int home_find(struct home *h, const char *name, bool create, struct err *e);
 
+/* The user's home folder by $HOME, else by the system's list of users; NULL: unknown. */
+const char *user_home(void);
+
 struct command {
 	const char *name;
 	const char *args;                                        /* for help: "[-n N] [-f]" */

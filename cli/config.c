@@ -7,10 +7,16 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/toml.h"
-#include "channel/channel.h"
+#include "cli/cli.h"
 #include "formatter/formatter.h"
 
-enum { LOCK_WAIT_MS = 5000, KEY_FILE_MAX = 4096, USERS_MAX = 100, READ_MAX = 32 };
+enum {
+	LOCK_WAIT_MS = 5000,
+	KEY_FILE_MAX = 4096,
+	USERS_MAX = 100,
+	READ_MAX = 32,
+	VALUE_MAX = 32 << 10 /* bytes of a value that is set from the command line */
+};
 
 static const char *const engines[] = { "react", NULL };
 static const char *const languages[] = { "auto", "zh", "en", NULL };
@@ -137,40 +143,55 @@ static void free_field(struct config *c, const struct row *r)
 		free(get_string(c, r));
 }
 
-/* "~/x" is below the user's home; anything else must be absolute. */
-static char *expand(const char *path)
+/* A copy; "~/x" is below the user's home, anything else is absolute. */
+static char *expand(const char *path, struct err *e)
 {
-	const char *home = getenv("HOME");
+	const char *home = path[0] == '~' && (path[1] == '/' || !path[1]) ? user_home() : "";
 	char *out = NULL;
 
-	if (path[0] == '~' && (path[1] == '/' || !path[1]) && home)
-		return asprintf(&out, "%s%s", home, path + 1) < 0 ? NULL : out;
-	return strdup(path);
+	if (!home)
+		err_set(e, E_NOTFOUND,
+			"what ~ means is not known: set HOME, or write the whole path");
+	else if (asprintf(&out, "%s%s", home, home[0] ? path + 1 : path) < 0)
+		err_set(e, E_NOMEM, "out of memory");
+	else
+		return out;
+	return NULL;
+}
+
+static char *copy(const char *s, struct err *e)
+{
+	char *out = strdup(s);
+
+	if (!out)
+		err_set(e, E_NOMEM, "out of memory");
+	return out;
 }
 
 static int put_string(struct config *c, const struct row *r, const char *s, struct err *e)
 {
-	char *copy = r->key.type == CONFIG_PATH ? expand(s) : strdup(s);
+	char *mine = r->key.type == CONFIG_PATH ? expand(s, e) : copy(s, e);
 
-	if (!copy)
-		return err_set(e, E_NOMEM, "out of memory");
+	if (!mine)
+		return -1;
 	free_field(c, r);
-	memcpy(field(c, r), &copy, sizeof(copy));
+	memcpy(field(c, r), &mine, sizeof(mine));
 	return 0;
 }
 
 static int put_list(struct config *c, const struct row *r, const char *const *items, size_t n,
 	struct err *e)
 {
+	bool paths = r->offset == OFFSET(sandbox.read);
 	char **list = calloc(n + 1, sizeof(*list));
 
-	for (size_t i = 0; list && i < n; i++)
-		if (!(list[i] = expand(items[i]))) {
-			free_list(list);
-			list = NULL;
-		}
 	if (!list)
 		return err_set(e, E_NOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		if (!(list[i] = paths ? expand(items[i], e) : copy(items[i], e))) {
+			free_list(list);
+			return -1;
+		}
 	free_field(c, r);
 	memcpy(field(c, r), &list, sizeof(list));
 	return 0;
@@ -212,8 +233,19 @@ static int wrong(const struct row *r, struct err *e)
 	}
 }
 
+/* Text for headers, paths and logs. */
+static bool is_plain(const char *s)
+{
+	for (const char *p = s; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			return false;
+	return utf8_valid(view_of(s));
+}
+
 static bool is_path(const char *s)
 {
+	if (!is_plain(s) || strlen(s) >= PATH_SIZE - 256)
+		return false;
 	return !s[0] || s[0] == '/' || (s[0] == '~' && (s[1] == '/' || !s[1]));
 }
 
@@ -225,8 +257,7 @@ static bool is_one_of(const char *const *values, const char *s)
 	return false;
 }
 
-/* Does the value fit the key? Strings hold no control characters: they end up in headers, paths and
- * prompts. */
+/* Does the value fit the key, as far as the key's type goes? */
 static bool fits(const struct row *r, const struct toml_value *v)
 {
 	const struct config_key *k = &r->key;
@@ -235,8 +266,7 @@ static bool fits(const struct row *r, const struct toml_value *v)
 	case CONFIG_INT: return v->type == TOML_INT && v->i >= k->min && v->i <= k->max;
 	case CONFIG_BOOL: return v->type == TOML_BOOL;
 	case CONFIG_LIST: return v->type == TOML_ARRAY && v->nitems <= (size_t)k->max;
-	case CONFIG_PATH:
-		return v->type == TOML_STRING && is_path(v->s) && strlen(v->s) < PATH_SIZE - 256;
+	case CONFIG_PATH: return v->type == TOML_STRING && is_path(v->s);
 	case CONFIG_ENUM: return v->type == TOML_STRING && is_one_of(k->values, v->s);
 	default: return v->type == TOML_STRING;
 	}
@@ -273,14 +303,6 @@ static int put_default(struct config *c, const struct row *r, struct err *e)
 
 /* --- What one table cannot say ---------------------------------------------------------------- */
 
-static bool is_header_safe(const char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			return false;
-	return true;
-}
-
 static int check_url(const char *name, const char *url, struct err *e)
 {
 	if (!url[0])
@@ -303,7 +325,7 @@ static int check_url(const char *name, const char *url, struct err *e)
 /* They go into headers and request bodies as they stand. */
 static int check_word(const char *name, const char *s, struct err *e)
 {
-	return is_header_safe(s) && strlen(s) <= 256
+	return is_plain(s) && strlen(s) <= 256
 	               ? 0
 	               : err_set(e, E_FORMAT,
 				 "%s: expected at most 256 characters, no control characters",
@@ -312,8 +334,8 @@ static int check_word(const char *name, const char *s, struct err *e)
 
 static int check_users(char *const *list, struct err *e)
 {
-	for (; *list; list++)
-		if (!(*list)[0] || strlen(*list) > 128)
+	for (; list && *list; list++)
+		if (!(*list)[0] || strlen(*list) > 128 || !is_plain(*list))
 			return err_set(e, E_FORMAT,
 				"allowed_users: a user id has 1 to 128 characters");
 	return 0;
@@ -321,8 +343,8 @@ static int check_users(char *const *list, struct err *e)
 
 static int check_folders(char *const *list, struct err *e)
 {
-	for (; *list; list++)
-		if ((*list)[0] != '/')
+	for (; list && *list; list++)
+		if ((*list)[0] != '/' || !is_path(*list))
 			return err_set(e, E_FORMAT, "sandbox.read: expected absolute paths");
 	return 0;
 }
@@ -496,6 +518,14 @@ int config_load(struct config **out, const char *home, struct err *e)
 	return rc;
 }
 
+static void wipe_key(struct config *c)
+{
+	if (c->model.api_key)
+		explicit_bzero(c->model.api_key, strlen(c->model.api_key));
+	free(c->model.api_key);
+	c->model.api_key = NULL;
+}
+
 void config_free(struct config **cp)
 {
 	struct config *c = *cp;
@@ -504,10 +534,7 @@ void config_free(struct config **cp)
 		return;
 	for (size_t i = 0; i < NROWS; i++)
 		free_field(c, &rows[i]);
-	if (c->model.api_key) {
-		explicit_bzero(c->model.api_key, strlen(c->model.api_key));
-		free(c->model.api_key);
-	}
+	wipe_key(c);
 	free(c);
 	*cp = NULL;
 }
@@ -519,18 +546,18 @@ static int take_key(struct config *c, struct view key, struct err *e)
 		if (key.p[i] <= ' ' || key.p[i] >= 0x7f)
 			return err_set(e, E_FORMAT,
 				"the model's key holds a space or a control character");
-	char *copy = strndup(key.n ? key.p : "", key.n);
-	if (!copy)
+	char *fresh = strndup(key.n ? key.p : "", key.n);
+	if (!fresh)
 		return err_set(e, E_NOMEM, "out of memory");
-	free(c->model.api_key);
-	c->model.api_key = copy;
+	wipe_key(c);
+	c->model.api_key = fresh;
 	return 0;
 }
 
 int config_load_key(struct config *c, struct err *e)
 {
 	const char *env = getenv("KAIRO_MODEL_API_KEY");
-	struct str text = STR_INIT(KEY_FILE_MAX);
+	struct str text = STR_SECRET(KEY_FILE_MAX);
 	int rc;
 
 	if (env && env[0])
@@ -601,12 +628,18 @@ int config_source(const char *home, const char *name, const char **out, struct e
 	struct toml *t = NULL;
 	const struct row *r = find_row(name);
 	const char *env = r && r->env ? getenv(r->env) : NULL;
+	struct err here = ERR_INIT;
 	int rc = -1;
 
-	if (read_file(home, path, &text, e) == 0 && toml_read(&t, str_view(&text), e) == 0) {
-		*out = env && env[0] ? "environment" : toml_get(t, name) ? CONFIG_FILE : "default";
-		rc = 0;
+	if (read_file(home, path, &text, e) < 0)
+		goto out;
+	if (toml_read(&t, str_view(&text), &here) < 0) {
+		in_file(&here, e);
+		goto out;
 	}
+	*out = env && env[0] ? "environment" : toml_get(t, name) ? CONFIG_FILE : "default";
+	rc = 0;
+out:
 	toml_free(&t);
 	str_release(&text);
 	return rc;
@@ -647,24 +680,37 @@ out:
 	return rc;
 }
 
-/* A TOML value of the right type as it is; else the whole text as a string. */
+/* A TOML value of the right type as it is; else the whole text as a string, unless it begins as a
+ * TOML string does. */
 static int as_toml(const struct row *r, const char *value, struct str *out, struct err *e)
 {
+	const struct config_key *k = &r->key;
+	bool text_type = k->type != CONFIG_INT && k->type != CONFIG_BOOL && k->type != CONFIG_LIST;
 	struct toml *hold = NULL;
 	struct toml_value v;
-	struct err ignored = ERR_INIT;
-	bool text_type = r->key.type != CONFIG_INT && r->key.type != CONFIG_BOOL &&
-	                 r->key.type != CONFIG_LIST;
-	bool usable = toml_read_value(&hold, &v, view_of(value), &ignored) == 0 && fits(r, &v);
+	struct err why = ERR_INIT;
+	int read = toml_read_value(&hold, &v, view_of(value), &why);
+	bool usable = read == 0 && fits(r, &v);
+	char first = value[strspn(value, " \t")];
 
 	toml_free(&hold);
+	if (why.code == E_NOMEM)
+		return err_set(e, E_NOMEM, "%s", why.msg);
 	if (usable)
 		str_adds(out, value);
 	else if (!text_type)
 		return wrong(r, e);
-	else if (toml_write_string(view_of(value), out) < 0)
-		return err_set(e, E_FORMAT, "%s: the value is not valid UTF-8", r->key.name);
-	return str_ok(out) ? 0 : err_set(e, E_FORMAT, "%s: the value is too long", r->key.name);
+	else if (read < 0 && (first == '"' || first == '\''))
+		return err_set(e, E_FORMAT, "%s: the value does not read: %s", k->name, why.msg);
+	else if (!utf8_valid(view_of(value)))
+		return err_set(e, E_FORMAT, "%s: the value is not valid UTF-8", k->name);
+	else
+		toml_write_string(view_of(value), out);
+	if (str_ok(out))
+		return 0;
+	return strlen(value) > VALUE_MAX
+	               ? err_set(e, E_FORMAT, "%s: the value is too long", k->name)
+	               : err_set(e, E_NOMEM, "out of memory");
 }
 
 /* Would this value do? Said without a place: it stands in no file yet. */
@@ -687,7 +733,7 @@ static int try_value(const struct row *r, struct view text, struct err *e)
 int config_set(const char *home, const char *name, const char *value, struct err *e)
 {
 	const struct row *r = find_row(name);
-	struct str v = STR_INIT(64 << 10);
+	struct str v = STR_INIT((size_t)6 * VALUE_MAX);
 	int rc;
 
 	if (!r)

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *user_home(void)
+const char *user_home(void)
 {
 	const char *dir = getenv("HOME");
 

@@ -76,8 +76,8 @@ int __wrap_asprintf(char **out, const char *fmt, ...)
 typedef int nomem_scenario(struct scratch *s, struct err *e);
 typedef void nomem_prepare(struct scratch *s);
 
-/* Run it with the first allocation failing, the second, ... until all of them succeed: an error says
- * that memory was wanting, and nothing crashes or leaks. */
+/* Run it with the first allocation failing, the second, ... until all of them succeed: an error
+ * says that memory was wanting, and nothing crashes or leaks. */
 static void nomem_each_once(nomem_scenario *run, nomem_prepare *prepare)
 {
 	int failed = 0;

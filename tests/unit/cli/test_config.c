@@ -206,6 +206,64 @@ static void a_bare_word_is_a_string(void **state)
 	str_release(&text);
 }
 
+static void what_begins_as_a_string_must_end_as_one(void **state)
+{
+	struct fixture *f = *state;
+	struct str text = STR_INIT(1000);
+
+	assert_int_equal(config_set(f->s.dir, "model.name", "\"gpt", &f->e), -1);
+	assert_string_equal(f->e.msg,
+		"model.name: the value does not read: 1:1: the string has no end, "
+		"expected a closing quote on this line");
+	assert_int_equal(config_set(f->s.dir, "model.name", "'a' b", &f->e), -1);
+	assert_int_equal(config_set(f->s.dir, "model.name", "", &f->e), 0);
+	assert_int_equal(config_set(f->s.dir, "model.system_prompt", "one\ntwo", &f->e), 0);
+	assert_int_equal(file_read(scratch_path(&f->s, CONFIG_FILE), 1000, &text, &f->e), 0);
+	assert_string_equal(str_cstr(&text),
+		"[model]\nname = \"\"\nsystem_prompt = \"one\\ntwo\"\n");
+	str_release(&text);
+}
+
+static void a_tilde_is_the_home_in_paths_only(void **state)
+{
+	struct fixture *f = *state;
+	char want[PATH_SIZE];
+
+	put(f, "allowed_users = [\"~/a\"]\n[sandbox]\nread = [\"~/b\"]\n");
+	struct config *c = load(f);
+	assert_string_equal(c->allowed_users[0], "~/a");
+	assert_int_equal(path_join(want, f->s.dir, "b", &f->e), 0);
+	assert_string_equal(c->sandbox.read[0], want);
+	config_free(&c);
+	unsetenv("HOME"); /* the system knows the home as well */
+	c = load(f);
+	assert_int_equal(c->workspace[0], '/');
+	config_free(&c);
+}
+
+static void text_without_meaning_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"workspace = \"/a\\nb\"\n",
+		"allowed_users = [\"a\\tb\"]\n",
+		"[sandbox]\nread = [\"/a\\u0001\"]\n",
+		"[model]\nname = \"\\u001b[31m\"\n",
+	};
+	struct fixture *f = *state;
+	struct config *c = NULL;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		put(f, bad[i]);
+		if (config_load(&c, f->s.dir, &f->e) == 0)
+			fail_msg("%s", bad[i]);
+	}
+	put(f, "");
+	setenv("KAIRO_MODEL_NAME", "\xff", 1);
+	assert_int_equal(config_load(&c, f->s.dir, &f->e), -1);
+	assert_non_null(strstr(f->e.msg, "KAIRO_MODEL_NAME"));
+	unsetenv("KAIRO_MODEL_NAME");
+}
+
 static void the_environment_overrides_but_is_not_written(void **state)
 {
 	struct fixture *f = *state;
@@ -276,6 +334,9 @@ int main(void)
 		T(errors_name_file_line_column_and_what_was_expected),
 		T(a_refused_change_leaves_the_file_alone),
 		T(a_bare_word_is_a_string),
+		T(what_begins_as_a_string_must_end_as_one),
+		T(a_tilde_is_the_home_in_paths_only),
+		T(text_without_meaning_is_refused),
 		T(the_environment_overrides_but_is_not_written),
 		T(the_key_lives_in_a_private_file_of_its_own),
 		T(links_are_not_followed),

@@ -1,4 +1,4 @@
-/* cli/config with every allocation failing once: an error, and the file is the old or the new one. */
+/* cli/config with every allocation failing once: the file is the old or the new one. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
