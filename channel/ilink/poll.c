@@ -174,8 +174,6 @@ static void poll_stale(struct poll *p)
 		log_info(p->api->log, "poll",
 			"the server calls the token expired; trying once more");
 		p->retried = true;
-		/* Sends wait for the link to be up again. */
-		link_set(p->link, CHAN_LINK_DEGRADED, "the server calls the token expired");
 		greet(p);
 	}
 }
