@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/engine.h"
 #include "base/err.h"
 #include "channel/room.h"
-#include "tools/host/origin.h"
 
 /* What was decided on a message when it came. */
 enum disposition {
