@@ -93,7 +93,7 @@ static int on_line(void *arg, struct view line)
 
 static int ask_daemon(const struct home *h, struct view prompt, struct view_state *v, struct err *e)
 {
-	struct str body = STR_INIT(ENGINE_INPUT_MAX * 2 + 1024);
+	struct str body = STR_INIT((size_t)6 * ENGINE_INPUT_MAX + 1024); /* escapes, see socket.c */
 	struct json_out w;
 	int rc;
 
@@ -227,8 +227,9 @@ int cmd_ask(const struct home *h, int argc, char **argv)
 	if (rc == 0 && !view_trim(str_view(&prompt)).n)
 		rc = err_set(&e, E_FORMAT,
 			"there is no prompt: kairo ask \"TEXT\", or through standard input");
-	if (rc == 0 && !utf8_valid(str_view(&prompt)))
-		rc = err_set(&e, E_FORMAT, "the prompt is not valid UTF-8");
+	if (rc == 0 &&
+		(!utf8_valid(str_view(&prompt)) || view_find(str_view(&prompt), '\0') != prompt.n))
+		rc = err_set(&e, E_FORMAT, "the prompt is not valid UTF-8, or holds a NUL");
 	if (rc == 0) {
 		rc = ask_daemon(h, str_view(&prompt), &v, &e);
 		if (rc < 0 && e.code == E_NOTFOUND) {
@@ -257,6 +258,10 @@ int cmd_send(const struct home *h, int argc, char **argv)
 	}
 	if (optind != argc - 1 || !argv[optind][0])
 		return say_usage("send", "one TEXT is wanted");
+	if (!utf8_valid(view_of(argv[optind])) || (to && !utf8_valid(view_of(to)))) {
+		err_set(&e, E_FORMAT, "the text is not valid UTF-8");
+		return say_err(&e);
+	}
 	json_out_begin(&w, &body);
 	json_open(&w, NULL);
 	json_put_z(&w, "text", argv[optind]);

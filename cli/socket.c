@@ -15,7 +15,8 @@
 #include "base/json.h"
 #include "cli/app.h"
 
-enum { ASK_BODY_MAX = (1 << 20) + (64 << 10) };
+/* JSON makes six characters of a control character, and a prompt may consist of them. */
+enum { ASK_BODY_MAX = 6 * (1 << 20) + (64 << 10) };
 
 int socket_path(char out[PATH_SIZE], const struct home *h, struct err *e)
 {
@@ -265,9 +266,9 @@ static void on_request(void *arg, struct httpd_req *r)
 	const char *method = httpd_method(r);
 	struct view path = httpd_path(r);
 	struct err e = ERR_INIT;
-	bool known = false;
+	bool known = view_eqs(path, "/v1/ask");
 
-	if (view_eqs(path, "/v1/ask") && !strcmp(method, "POST")) {
+	if (known && !strcmp(method, "POST")) {
 		ask_begin(a, r);
 		return;
 	}

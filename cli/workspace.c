@@ -34,11 +34,36 @@ static int check(const char *path, const char *home_root, struct err *e)
 	return 0;
 }
 
+/* The folder as the operator named it, made where it is missing. Links on the way are the operator's
+ * own and are resolved here, once; what is made below them is made on the real path. */
+static int make(const char *named, struct err *e)
+{
+	char there[PATH_SIZE], real[PATH_SIZE], path[PATH_SIZE];
+	size_t n = strlen(named);
+
+	if (copy_z(there, sizeof(there), view_of(named)) < 0)
+		return err_set(e, E_FORMAT, "the workspace's path is too long");
+	while (!realpath(there, real)) {
+		if (errno != ENOENT || n < 2)
+			return err_sys(e, "the workspace %s", named);
+		while (n > 1 && there[n - 1] == '/')
+			n--;
+		while (n > 1 && there[n - 1] != '/')
+			n--;
+		there[n] = '\0';
+	}
+	if (!named[n])
+		return 0;
+	if (path_join(path, real, named + n, e) < 0 || file_mkdirs(path, 0700, e) < 0)
+		return err_wrap(e, "the workspace");
+	return 0;
+}
+
 int workspace_find(char out[PATH_SIZE], const char *named, const char *home_root, bool create,
 	struct err *e)
 {
-	if (create && file_mkdirs(named, 0700, e) < 0)
-		return err_wrap(e, "the workspace");
+	if (create && make(named, e) < 0)
+		return -1;
 	if (!realpath(named, out))
 		return errno == ENOENT
 		               ? err_set(e, E_NOTFOUND,
