@@ -285,10 +285,10 @@ static void end_of_status(struct model *m, const struct http_result *r)
 {
 	struct fault f = FAULT_INIT;
 
-	fault_in_body(&f, r->status, r->body);
-	if (r->status < 400)
+	if (r->status < 400) /* whatever the body says about it */
 		fault_plain(&f,
 			VIEW("the server sends us elsewhere; set model.base_url to its real address"));
+	fault_in_body(&f, r->status, r->body);
 	end_with_fault(m, &f, r->retry_after_ms);
 	fault_release(&f);
 }
