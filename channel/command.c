@@ -370,41 +370,59 @@ static int run_clear(struct control *c, struct command_call *call, struct err *e
 	return n > 0 ? say(call, W_CLEARED, NUM(n)) : say(call, W_QUEUE_EMPTY);
 }
 
-/* Typing shows that it has begun; words are due only where it has to wait. */
-static int say_retry(struct control *c, struct command_call *call, struct view text, struct err *e)
+static int say_taken(struct command_call *call, struct view text, struct err *e)
 {
 	struct str shown = STR_INIT(1024);
-	struct dispatcher_now now;
-	bool paused;
-	int n, rc = 0;
+	int rc;
 
-	if (dispatcher_paused(c->dispatcher, &paused, e) < 0 ||
-		inbox_waiting(&c->room, NULL, &n, e) < 0)
-		return -1;
 	words_excerpt(&shown, text, EXCERPT_CHARS);
-	if (paused || n > 1 || dispatcher_now(c->dispatcher, &now))
-		rc = say(call, W_RETRY_TAKEN, str_cstr(&shown));
+	rc = say(call, W_RETRY_TAKEN, str_cstr(&shown));
 	str_release(&shown);
 	return rc;
 }
 
+/* Typing shows that it has begun; words are due only where it has to wait. */
+static int say_retry(struct control *c, struct command_call *call, struct view text, struct err *e)
+{
+	struct dispatcher_now now;
+	bool paused;
+	int n;
+
+	if (dispatcher_paused(c->dispatcher, &paused, e) < 0 ||
+		inbox_waiting(&c->room, NULL, &n, e) < 0)
+		return -1;
+	if (paused || n > 1 || dispatcher_now(c->dispatcher, &now))
+		return say_taken(call, text, e);
+	return 0;
+}
+
+static int retry(struct control *c, struct command_call *call, const struct inbox_item *it,
+	struct err *e)
+{
+	int rc = inbox_put(&c->room, it->id, it->user, it->origin, it->lang, str_view(&it->text),
+		NULL, e);
+
+	if (rc == 0)
+		return say(call, W_NOT_TAKEN, NUM(1), NUM(c->room.queue_limit));
+	if (rc < 0 || inbox_move(&c->room, it->seq, INBOX_RETRIED, 0, e) < 0)
+		return -1;
+	return say_retry(c, call, str_view(&it->text), e);
+}
+
+/* Asked for twice in a row, the same message is meant, and not one that failed long ago. */
 static int run_retry(struct control *c, struct command_call *call, struct err *e)
 {
 	struct inbox_item it;
 	int rc;
 
 	inbox_item_init(&it);
-	rc = inbox_unfinished(&c->room, call->user, &it, e);
-	if (rc == 0) {
+	rc = inbox_retrying(&c->room, call->user, &it, e);
+	if (rc == 1)
+		rc = say_taken(call, str_view(&it.text), e);
+	else if (rc == 0 && (rc = inbox_unfinished(&c->room, call->user, &it, e)) == 0)
 		rc = say(call, W_RETRY_NONE);
-	} else if (rc == 1) {
-		rc = inbox_put(&c->room, it.id, it.user, it.origin, it.lang, str_view(&it.text),
-			NULL, e);
-		if (rc == 0)
-			rc = say(call, W_NOT_TAKEN, NUM(1), NUM(c->room.queue_limit));
-		else if (rc == 1 && (rc = inbox_move(&c->room, it.seq, INBOX_RETRIED, 0, e)) == 0)
-			rc = say_retry(c, call, str_view(&it.text), e);
-	}
+	else if (rc == 1)
+		rc = retry(c, call, &it, e);
 	inbox_item_release(&it);
 	return rc;
 }

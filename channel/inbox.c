@@ -1,11 +1,9 @@
 #include "channel/inbox.h"
 
-#include "agent/engine.h"
 #include "channel/sql.h"
 
 #define KEEP_MS   ((int64_t)30 * 24 * 60 * 60 * 1000)
 #define KEEP_ROWS 1000
-#define TEXT_MAX  (ENGINE_INPUT_MAX + 8192)
 
 /* --- Ids -------------------------------------------------------------------------------------- */
 
@@ -39,7 +37,7 @@ const char *inbox_state_name(enum inbox_state s)
 
 void inbox_item_init(struct inbox_item *it)
 {
-	*it = (struct inbox_item){ .seq = 0, .text = STR_INIT(TEXT_MAX) };
+	*it = (struct inbox_item){ .seq = 0, .text = STR_INIT(INBOX_TEXT_MAX) };
 }
 
 void inbox_item_release(struct inbox_item *it)
@@ -149,7 +147,16 @@ int inbox_unfinished(const struct room *r, const char *user, struct inbox_item *
 {
 	return find(r,
 		COLUMNS " WHERE state IN (3, 4, 5) AND user = ?1 AND origin = 0"
-			" ORDER BY ended_at DESC, seq DESC LIMIT 1 OFFSET ?2",
+			" ORDER BY turn DESC, seq DESC LIMIT 1 OFFSET ?2",
+		user, 0, out, e);
+}
+
+int inbox_retrying(const struct room *r, const char *user, struct inbox_item *out, struct err *e)
+{
+	return find(r,
+		COLUMNS
+		" WHERE state IN (0, 1) AND user = ?1 AND id IN (SELECT id FROM"
+		" channel_inbox WHERE state = 7 AND user = ?1) ORDER BY seq LIMIT 1 OFFSET ?2",
 		user, 0, out, e);
 }
 

@@ -46,6 +46,9 @@ enum inbox_state {
 };
 const char *inbox_state_name(enum inbox_state s);
 
+/* A message's own text, what it quotes, and a line for each attachment. */
+#define INBOX_TEXT_MAX (CHAN_TEXT_MAX + 65536)
+
 struct inbox_item {
 	int64_t seq;
 	char id[CHAN_ID_MAX + 1]; /* "" from the terminal */
@@ -67,6 +70,8 @@ int inbox_head(const struct room *r, struct inbox_item *out, struct err *e);
 int inbox_nth(const struct room *r, const char *user, int n, struct inbox_item *out, struct err *e);
 /* The newest of user's that failed, was interrupted or stopped. */
 int inbox_unfinished(const struct room *r, const char *user, struct inbox_item *out, struct err *e);
+/* One of user's that waits or runs and is run again. */
+int inbox_retrying(const struct room *r, const char *user, struct inbox_item *out, struct err *e);
 /* The oldest that is marked running: only found after a crash. */
 int inbox_running(const struct room *r, struct inbox_item *out, struct err *e);
 

@@ -10,7 +10,6 @@
 
 #define NAME_CHARS  80 /* of an attachment */
 #define QUOTE_CHARS 1000
-#define PROMPT_MAX  (CHAN_TEXT_MAX + 65536)
 
 /* One message on its way through. */
 struct intake {
@@ -101,7 +100,7 @@ static int take_text(struct control *c, struct intake *in, struct err *e)
 	const struct chan_msg *m = in->msg;
 	struct questions *q = dispatcher_questions(c->dispatcher);
 	enum control_language lang = peer_lang(&c->room, m->from);
-	struct str prompt = STR_INIT(PROMPT_MAX);
+	struct str prompt = STR_INIT(INBOX_TEXT_MAX);
 	int rc = compose(c, m, lang, &prompt, e);
 
 	if (rc == 0)

@@ -88,18 +88,49 @@ static void on_timer(void *arg)
 	outbox_step(arg);
 }
 
+static const char *const in_flight = "in flight when the program ended";
+
+/* One that has had its last attempt: its user hears that it may be lost. 1, 0: there is none. */
+static int give_up_flight(struct outbox *o, struct err *e)
+{
+	char user[CHAN_ID_MAX + 1];
+	struct part_ref ref = { .seq = 0 };
+	struct stmt *s = NULL;
+	int rc;
+
+	if (sql_open(&s, o->room->db, e,
+		    "SELECT seq, kind, user FROM channel_outbox WHERE state = 1 AND attempts >= ?"
+		    " LIMIT 1",
+		    "i", OUTBOX_ATTEMPTS) < 0)
+		return -1;
+	rc = stmt_step(s, e);
+	if (rc == 1) {
+		ref.seq = stmt_col_int(s, 0);
+		ref.kind = (enum part_kind)stmt_col_int(s, 1);
+		if (copy_z(user, sizeof(user), stmt_col_text(s, 2)) < 0)
+			user[0] = '\0';
+	}
+	stmt_close(&s);
+	if (rc != 1)
+		return rc;
+	if (outbox_move(o, ref, PART_UNKNOWN, in_flight, e) < 0 ||
+		(part_rules[ref.kind].follows && user[0] &&
+			outbox_merge(o, user, PART_FAILURE, W_MAYBE_LOST, NULL, e) < 0))
+		return -1;
+	return 1;
+}
+
 static int heal_flights(struct outbox *o, struct err *e)
 {
 	struct part_refs refs;
 	int rc;
 
-	rc = part_select(o->room, &refs, e, "state = 1 AND attempts >= ?", "i", OUTBOX_ATTEMPTS);
-	if (outbox_move_each(o, rc, &refs, PART_UNKNOWN, "in flight when the program ended", NULL,
-		    e) < 0)
+	while ((rc = give_up_flight(o, e)) == 1)
+		;
+	if (rc < 0)
 		return -1;
 	rc = part_select(o->room, &refs, e, "state = 1", NULL);
-	return outbox_move_each(o, rc, &refs, PART_WAITING, "in flight when the program ended",
-		NULL, e);
+	return outbox_move_each(o, rc, &refs, PART_WAITING, in_flight, NULL, e);
 }
 
 /* The questions of a turn that is no more; "still working" of one as well. */
@@ -307,6 +338,15 @@ int outbox_notice(struct outbox *o, const char *user, enum part_kind kind, uint6
 	return rc;
 }
 
+/* What was parked is news again. */
+static int unpark(struct outbox *o, int64_t seq, struct err *e)
+{
+	struct part_refs refs;
+	int rc = part_select(o->room, &refs, e, "state = 6 AND seq = ?", "l", seq);
+
+	return outbox_move_each(o, rc, &refs, PART_WAITING, "said once more", NULL, e);
+}
+
 int outbox_merge(struct outbox *o, const char *user, enum part_kind kind, enum word w,
 	const char *arg, struct err *e)
 {
@@ -320,10 +360,10 @@ int outbox_merge(struct outbox *o, const char *user, enum part_kind kind, enum w
 		return -1;
 	if (words(&text, peer_lang(o->room, user), w, NUM(n), arg) < 0)
 		rc = err_set(e, E_NOMEM, "a notice");
-	else if (rc == 1)
-		rc = part_set_text(o->room, seq, str_view(&text), e);
-	else
+	else if (rc == 0)
 		rc = add(o, &like, str_view(&text), NULL, e);
+	else if ((rc = part_set_text(o->room, seq, str_view(&text), e)) == 0)
+		rc = unpark(o, seq, e);
 	str_release(&text);
 	return rc;
 }
@@ -346,7 +386,9 @@ int outbox_heard(struct outbox *o, const char *user, const char *token, enum con
 	struct err *e)
 {
 	struct lane *l = outbox_lane(o, user);
-	bool flying = o->flight == FLIGHT_SENT && strcmp(o->part.user, user) == 0;
+	/* One that has landed may have to go again, and is then counted already. */
+	bool flying = (o->flight == FLIGHT_SENT || o->flight == FLIGHT_LANDED) &&
+	              strcmp(o->part.user, user) == 0;
 
 	if (!l)
 		return err_set(e, E_NOMEM, "the outbox");

@@ -466,8 +466,10 @@ static void shout(struct outbox *o)
 
 	part_client_id(o->room, id);
 	o->flight = FLIGHT_SHOUT;
-	if (o->room->channel->ops->send(o->room->channel, &s, outbox_on_shouted, o, NULL) < 0)
+	if (o->room->channel->ops->send(o->room->channel, &s, outbox_on_shouted, o, NULL) < 0) {
 		o->flight = FLIGHT_NONE;
+		outbox_kick(o);
+	}
 	str_reset(&o->shout.text);
 }
 

@@ -27,8 +27,14 @@ struct question {
 	char *id;
 	int choices;
 	int64_t part;
-	int64_t shown_wall, deadline;
+	int64_t shown_at, deadline; /* monotonic */
 	bool hinted;
+};
+
+/* A question for which there was no room. */
+struct turned_away {
+	struct turned_away *next;
+	char *id;
 };
 
 struct questions {
@@ -38,8 +44,10 @@ struct questions {
 	void *arg;
 	struct timer *timer;
 	struct question slot[QUESTIONS_MAX];
+	struct turned_away *away; /* the turn is about to hear of them */
 	unsigned int serial;
-	/* How much later than claimed messages came in lately; the least is the clocks' offset. */
+	/* How much later than claimed messages came in lately; the least is the offset between the
+	 * senders' clock and our monotonic one, which nobody sets. */
 	struct {
 		int64_t offset, at;
 	} heard[OFFSETS];
@@ -71,7 +79,7 @@ static void drop(struct questions *q, struct question *it)
 
 static void rearm(struct questions *q)
 {
-	int64_t now = loop_now(q->room->loop), next = -1;
+	int64_t now = loop_now(q->room->loop), next = q->away ? 0 : -1;
 
 	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
 		struct question *it = &q->slot[i];
@@ -123,12 +131,51 @@ static bool fail_one(struct questions *q)
 	return false;
 }
 
+static void turn_away(struct questions *q, const char *id)
+{
+	struct turned_away *it = calloc(1, sizeof(*it));
+
+	if (it)
+		it->id = strdup(id ? id : "");
+	if (!it || !it->id) {
+		free(it);
+		return; /* it stays open until the turn ends */
+	}
+	it->next = q->away;
+	q->away = it;
+}
+
+/* The first that was turned away; its id is the caller's. NULL: there is none. */
+static char *take_away(struct questions *q)
+{
+	struct turned_away *it = q->away;
+	char *id = it ? it->id : NULL;
+
+	if (it)
+		q->away = it->next;
+	free(it);
+	return id;
+}
+
+static void forget_away(struct questions *q)
+{
+	char *id;
+
+	while ((id = take_away(q)))
+		free(id);
+}
+
 static void questions_on_timer(void *arg)
 {
 	struct questions *q = arg;
+	char *id;
 
 	while (fail_one(q))
 		;
+	while ((id = take_away(q))) {
+		q->cb(q->arg, id, -1);
+		free(id);
+	}
 	rearm(q);
 }
 
@@ -144,8 +191,8 @@ static void questions_on_part(void *arg, int64_t part, bool shown)
 		if (it->state != Q_ASKED || it->part != part)
 			continue;
 		step(q, it, shown ? Q_SHOWN : Q_FAILED);
-		it->shown_wall = loop_wall(q->room->loop);
-		it->deadline = loop_now(q->room->loop) + QUESTION_TIMEOUT_MS;
+		it->shown_at = loop_now(q->room->loop);
+		it->deadline = it->shown_at + QUESTION_TIMEOUT_MS;
 	}
 	rearm(q);
 }
@@ -274,10 +321,10 @@ void questions_ask(struct questions *q, const char *user, uint64_t turn,
 	struct err e = ERR_INIT;
 
 	if (!it) {
-		/* It stays open until the turn's deadline, which goes on once the others are
-		 * answered. */
 		log_warn(q->room->log, "question", "%d are open; another is not asked",
 			QUESTIONS_MAX);
+		turn_away(q, ev->id);
+		rearm(q);
 		return;
 	}
 	step(q, it, Q_ASKED);
@@ -298,6 +345,7 @@ void questions_end(struct questions *q)
 	for (size_t i = 0; i < QUESTIONS_MAX; i++)
 		if (q->slot[i].state != Q_FREE)
 			drop(q, &q->slot[i]);
+	forget_away(q);
 	rearm(q);
 }
 
@@ -314,12 +362,12 @@ int questions_waiting(const struct questions *q, const char *user)
 
 int64_t questions_written_at(struct questions *q, int64_t sent_at)
 {
-	int64_t wall = loop_wall(q->room->loop), now = loop_now(q->room->loop);
+	int64_t now = loop_now(q->room->loop);
 	int64_t least;
 
 	if (sent_at <= 0)
-		return wall;
-	least = wall - sent_at;
+		return now;
+	least = now - sent_at;
 	q->heard[q->nheard++ % OFFSETS].offset = least;
 	q->heard[(q->nheard - 1) % OFFSETS].at = now;
 	for (unsigned int i = 0; i < OFFSETS && i < q->nheard; i++)
@@ -396,7 +444,7 @@ static int open_for(struct questions *q, const char *user, char letter, struct q
 
 static enum question_verdict judge(const struct question *it, int number, int64_t written_at)
 {
-	if (it->state != Q_SHOWN || written_at < it->shown_wall)
+	if (it->state != Q_SHOWN || written_at < it->shown_at)
 		return QUESTION_EARLY;
 	if (number < 1 || number > it->choices)
 		return QUESTION_RANGE;
@@ -537,5 +585,6 @@ void questions_close(struct questions **qp)
 	timer_free(&q->timer);
 	for (size_t i = 0; i < QUESTIONS_MAX; i++)
 		free(q->slot[i].id);
+	forget_away(q);
 	free(q);
 }

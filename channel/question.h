@@ -48,8 +48,8 @@ struct question_reading {
 	int choice;          /* from 0 */
 };
 
-/* When did the sender write it, by our clock? sent_at as claimed (0: unknown); the offset between
- * the clocks is learned from what comes in. Call once for each message. */
+/* When did the sender write it, by our monotonic clock? sent_at as claimed (0: unknown); the offset
+ * between the clocks is learned from what comes in. Call once for each message. */
 int64_t questions_written_at(struct questions *q, int64_t sent_at);
 /* Changes nothing but what is told by -1. */
 int questions_read(struct questions *q, const char *user, struct view text, int64_t written_at,

@@ -274,6 +274,40 @@ static void what_cannot_be_read_is_answered_once(void **state)
 	assert_int_equal(0, h->engine.starts);
 }
 
+/* All that a message may hold is stored and answered, if only by "too big". */
+static void the_biggest_message_is_not_lost(void **state)
+{
+	struct house *h = *state;
+	struct chan_item items[CHAN_ITEMS_MAX];
+	struct str text = STR_INIT(CHAN_TEXT_MAX), name = STR_INIT(1000), quote = STR_INIT(8000);
+	struct chan_msg m = { .id = "900",
+		.from = OWNER,
+		.token = "t",
+		.typed = true,
+		.quote_id = "",
+		.items = items,
+		.nitems = CHAN_ITEMS_MAX };
+
+	for (int i = 0; i < 200; i++)
+		str_adds(&name, "\xf0\xa0\x80\x80"); /* four bytes a character */
+	for (int i = 0; i < 1500; i++)
+		str_adds(&quote, "\xf0\xa0\x80\x80");
+	for (size_t i = 0; i < CHAN_ITEMS_MAX; i++)
+		items[i] = (struct chan_item){ .kind = CHAN_FILE, .name = str_cstr(&name) };
+	while (text.n < CHAN_TEXT_MAX)
+		str_addc(&text, 'x');
+	m.text = str_view(&text);
+	m.quote = str_view(&quote);
+	assert_int_equal(0, house_hear_msg(h, &m));
+	house_wait(h, 3000);
+	assert_said(h, "1 MiB");
+	assert_int_equal(0, house_rows(h, INBOX_DROPPED));
+	assert_int_equal(1, house_rows(h, INBOX_FAILED));
+	str_release(&text);
+	str_release(&name);
+	str_release(&quote);
+}
+
 static void attachments_beside_text_are_named_to_the_engine(void **state)
 {
 	struct house *h = *state;
@@ -786,6 +820,26 @@ static void a_retry_that_has_to_wait_is_confirmed(void **state)
 	house_wait(h, 3000);
 	assert_int_equal(1, fake_count(&h->w.wire, "Queued to run again: try"));
 	assert_int_equal(1, waiting(h));
+}
+
+static void retry_asked_for_twice_means_the_same_message(void **state)
+{
+	struct house *h = *state;
+
+	house_hear(h, OWNER, "old");
+	fake_done(&h->engine, ENGINE_FAIL_PROVIDER, "", "");
+	house_hear(h, OWNER, "new");
+	h->w.clock.wall -= 3600000; /* which of them is newer does not hang on the clock */
+	fake_done(&h->engine, ENGINE_FAIL_PROVIDER, "", "");
+	house_hear(h, OWNER, "/retry");
+	house_hear(h, OWNER, "/retry");
+	assert_string_equal("new", h->engine.text);
+	assert_int_equal(0, waiting(h));
+	house_wait(h, 5000);
+	assert_int_equal(1, fake_count(&h->w.wire, "Queued to run again: new"));
+	house_answer(h, "done");
+	house_hear(h, OWNER, "/retry");
+	assert_string_equal("old", h->engine.text);
 }
 
 static void half_an_answer_is_sent_before_its_failure(void **state)
@@ -1468,6 +1522,7 @@ int main(void)
 		T(without_an_owner_nobody_is_served),
 		T(a_burst_of_thirty_with_room_for_twenty),
 		T(what_cannot_be_read_is_answered_once),
+		T(the_biggest_message_is_not_lost),
 		T(attachments_beside_text_are_named_to_the_engine),
 		T(a_quote_by_id_is_looked_up),
 		T(a_transcript_is_never_a_command),
@@ -1495,6 +1550,7 @@ int main(void)
 		T(every_failure_is_told_and_can_be_retried),
 		T(an_empty_answer_is_a_failure),
 		T(a_retry_that_has_to_wait_is_confirmed),
+		T(retry_asked_for_twice_means_the_same_message),
 		T(half_an_answer_is_sent_before_its_failure),
 		T(an_engine_that_does_not_start_is_told),
 		T(still_working_is_said_once_after_thirty_seconds),

@@ -648,9 +648,11 @@ static void a_part_in_flight_at_the_crash_goes_again_at_most_three_times(void **
 		world_reopen_db(&f->w);
 		open_outbox(f);
 	}
-	assert_int_equal(3, f->w.wire.nsent);
 	assert_string_equal(f->w.wire.sent[0].client_id, f->w.wire.sent[2].client_id);
 	assert_int_equal(1, in_state(f, PART_UNKNOWN));
+	/* And then its user is told, as without a crash. */
+	assert_int_equal(4, f->w.wire.nsent);
+	assert_non_null(strstr(fake_last(&f->w.wire), "may not have arrived"));
 }
 
 static void what_was_accepted_is_never_sent_again(void **state)
@@ -756,6 +758,55 @@ static void merged_notices_are_counted(void **state)
 	assert_non_null(strstr(fake_last(&f->w.wire), "limit 20"));
 }
 
+static void a_parked_notice_that_is_due_again_is_sent(void **state)
+{
+	struct fix *f = *state;
+
+	script(f, CHAN_CLOSED, CHAN_ACCEPTED, CHAN_ACCEPTED);
+	assert_int_equal(0, outbox_merge(f->o, OWNER, PART_REPLY, W_NOT_TAKEN, "20", NULL));
+	outbox_kick(f->o);
+	run(f, 5000);
+	assert_int_equal(1, in_state(f, PART_PARKED));
+	world_sql(&f->w, "UPDATE channel_outbox SET attempts = 0"); /* as one parked before a try */
+	assert_int_equal(0, outbox_heard(f->o, OWNER, "token-2", LANG_EN, NULL));
+	assert_int_equal(0, outbox_merge(f->o, OWNER, PART_REPLY, W_NOT_TAKEN, "20", NULL));
+	outbox_kick(f->o);
+	run(f, 5000);
+	assert_int_equal(0, in_state(f, PART_PARKED));
+	assert_non_null(strstr(fake_last(&f->w.wire), "2 message(s) were not taken"));
+}
+
+static void a_landed_part_that_goes_again_is_counted_in_the_new_window(void **state)
+{
+	struct fix *f = *state;
+
+	f->w.wire.hold = true;
+	add_answer(f, OWNER, 1, 1);
+	settle(f->w.loop);
+	world_full(&f->w, true); /* what became of it cannot be stored yet */
+	fake_land(&f->w.wire, CHAN_UNKNOWN);
+	settle(f->w.loop);
+	world_full(&f->w, false);
+	assert_int_equal(0, outbox_heard(f->o, OWNER, "token-2", LANG_EN, NULL));
+	f->w.wire.hold = false;
+	run(f, 20000);
+	assert_int_equal(2, f->w.wire.nsent);
+	assert_int_equal(1, used(f));
+}
+
+static void a_shout_that_cannot_start_holds_nothing_up(void **state)
+{
+	struct fix *f = *state;
+
+	f->w.wire.refuse = true;
+	outbox_shout(f->o, OWNER, "token-1", VIEW("the disk is full"));
+	add(f, OWNER, PART_TEXT, "more");
+	settle(f->w.loop);
+	f->w.wire.refuse = false;
+	run(f, 20000);
+	assert_string_equal("more", fake_last(&f->w.wire));
+}
+
 static void old_parts_are_forgotten(void **state)
 {
 	struct fix *f = *state;
@@ -825,6 +876,9 @@ int main(void)
 		T(a_shout_needs_no_disk),
 		T(a_row_that_breaks_its_promise_is_dropped),
 		T(merged_notices_are_counted),
+		T(a_parked_notice_that_is_due_again_is_sent),
+		T(a_landed_part_that_goes_again_is_counted_in_the_new_window),
+		T(a_shout_that_cannot_start_holds_nothing_up),
 		T(old_parts_are_forgotten),
 		T(an_endless_answer_is_cut_off_and_says_so),
 	};

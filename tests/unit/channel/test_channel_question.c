@@ -322,6 +322,30 @@ static void an_answer_written_before_but_heard_after_does_not_count(void **state
 	assert_int_equal(1, h->engine.answers);
 }
 
+static void a_clock_that_is_set_does_not_make_answers_early(void **state)
+{
+	static const int64_t jumps[] = { -(int64_t)5 * 3600000, (int64_t)9 * 3600000 };
+	struct house *h = *state;
+	int64_t phone = h->w.clock.wall; /* the sender's clock goes on */
+
+	for (int i = 0; i < 4; i++) {
+		char id[8];
+
+		hear_at(h, "/status", phone);
+		if (i < 2) /* set before it is asked, then after it was shown */
+			h->w.clock.wall += jumps[i];
+		snprintf(id, sizeof(id), "q%d", i);
+		ask(h, id, "ls");
+		if (i >= 2)
+			h->w.clock.wall += jumps[i - 2];
+		house_wait(h, 5000);
+		phone += 10000;
+		hear_at(h, "1", phone);
+		assert_int_equal(i + 1, h->engine.answers);
+		assert_int_equal(0, h->engine.choice);
+	}
+}
+
 static void a_question_nobody_answers_ends_as_a_no(void **state)
 {
 	struct house *h = *state;
@@ -525,6 +549,10 @@ static void more_than_can_be_open_are_survived(void **state)
 		snprintf(id, sizeof(id), "q%d", i);
 		fake_ask(&h->engine, ENGINE_APPROVAL, id, "ls", yes_no);
 	}
+	settle(h->w.loop);
+	assert_int_equal(5,
+		h->engine.answers); /* the turn hears at once of those without a place */
+	assert_int_equal(-1, h->engine.choice);
 	house_wait(h, 30000);
 	house_hear(h, OWNER, "A1");
 	assert_string_equal("q0", h->engine.answered_id);
@@ -554,6 +582,7 @@ int main(void)
 		T(an_answer_that_cannot_be_stored_is_not_taken_yet),
 		T(an_answer_before_the_question_was_accepted_does_not_count),
 		T(an_answer_written_before_but_heard_after_does_not_count),
+		T(a_clock_that_is_set_does_not_make_answers_early),
 		T(a_question_nobody_answers_ends_as_a_no),
 		T(a_question_that_never_gets_out_ends_as_a_no_too),
 		T(the_deadline_stands_still_while_one_is_open),
