@@ -63,8 +63,7 @@ void control_settings_from(struct control_settings *s, const struct config *c)
 	};
 }
 
-size_t config_warnings(const struct config *c, const struct account *acc, const char **out,
-	size_t max)
+size_t config_relaxed(const struct config *c, const char **out, size_t max)
 {
 	size_t n = 0;
 
@@ -74,6 +73,15 @@ size_t config_warnings(const struct config *c, const struct account *acc, const 
 			"development only";
 	if (c->network.allow_fake_ip && n + 1 < max)
 		out[n++] = "network.allow_fake_ip is on: 198.18.0.0/15 counts as public";
+	out[n] = NULL;
+	return n;
+}
+
+size_t config_warnings(const struct config *c, const struct account *acc, const char **out,
+	size_t max)
+{
+	size_t n = config_relaxed(c, out, max);
+
 	if ((!c->model.base_url[0] || !c->model.name[0]) && n + 1 < max)
 		out[n++] =
 			"no model is set up: kairo config set model.base_url URL, and model.name NAME";

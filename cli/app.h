@@ -58,8 +58,9 @@ int app_socket_open(struct httpd **out, struct app *a, const struct home *h, str
 /* One event as a JSON line (nothing for events a terminal does not show). */
 int ask_event_json(const struct engine_event *ev, struct str *out);
 
-/* Settings in force that a user should know of: one line each, NULL-terminated list in out (at most
- * max - 1 entries). */
+/* Lists of one line each, ended by NULL, at most max - 1: settings that loosen something, and these
+ * with all else about the settings that a user should know of. */
+size_t config_relaxed(const struct config *c, const char **out, size_t max);
 size_t config_warnings(const struct config *c, const struct account *acc, const char **out,
 	size_t max);
 

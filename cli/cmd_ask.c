@@ -44,6 +44,18 @@ static void show_tool(struct view_state *v, struct view name, struct view key)
 	fputc('\n', stderr);
 }
 
+/* Failures that a person at this machine can do something about. */
+static bool for_doctor(const char *result)
+{
+	static const enum engine_fail fails[] = { ENGINE_FAIL_NOT_SET_UP, ENGINE_FAIL_UNREACHABLE,
+		ENGINE_FAIL_AUTH, ENGINE_FAIL_NO_MODEL };
+
+	for (size_t i = 0; i < sizeof(fails) / sizeof(fails[0]); i++)
+		if (!strcmp(result, engine_fail_name(fails[i])))
+			return true;
+	return false;
+}
+
 static void show_done(struct view_state *v, struct view text, const char *result,
 	struct view detail)
 {
@@ -59,7 +71,7 @@ static void show_done(struct view_state *v, struct view text, const char *result
 		return;
 	fprintf(stderr, "kairo: %s%s", result, detail.n ? ": " : "");
 	print_safe(stderr, detail);
-	fputc('\n', stderr);
+	fputs(for_doctor(result) ? "; kairo doctor says what to do\n" : "\n", stderr);
 }
 
 static int on_line(void *arg, struct view line)

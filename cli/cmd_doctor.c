@@ -84,8 +84,8 @@ static bool check_config(struct doctor *d)
 			e.msg);
 	else
 		ok("config", "%s/" CONFIG_FILE, d->home->dir);
-	const char *lines[16];
-	size_t n = config_warnings(d->cfg, NULL, lines, 16);
+	const char *lines[8];
+	size_t n = config_relaxed(d->cfg, lines, 8);
 	for (size_t i = 0; i < n; i++)
 		bad(d, false, "config", "fine while that is what you want", "%s", lines[i]);
 	return true;
@@ -135,8 +135,11 @@ static void check_workspace(struct doctor *d)
 	struct err e = ERR_INIT;
 
 	if (workspace_find(path, d->cfg->workspace, d->home->root, false, &e) < 0)
-		bad(d, e.code != E_NOTFOUND, "workspace", "kairo config set workspace PATH", "%s",
-			e.msg);
+		bad(d, e.code != E_NOTFOUND, "workspace",
+			e.code == E_NOTFOUND
+				? "kairo start makes it; kairo config set workspace PATH names another"
+				: "kairo config set workspace PATH",
+			"%s", e.msg);
 	else if (access(path, R_OK | W_OK | X_OK) < 0)
 		bad(d, true, "workspace", "give yourself read and write access to it", "%s: %s",
 			path, strerror(errno));
@@ -467,7 +470,8 @@ static void check_daemon(struct doctor *d)
 
 	if (client_request(d->home, &call, &e) < 0 ||
 		json_read(&j, str_view(&answer), &json_limits_config, &e) < 0) {
-		bad(d, false, "daemon", "kairo start", "%s", e.msg);
+		bad(d, false, "daemon", e.code == E_NOTFOUND ? "kairo start" : "kairo restart",
+			"%s", e.code == E_NOTFOUND ? "not running" : e.msg);
 		goto out;
 	}
 	const struct json *link = json_member(j, "link");

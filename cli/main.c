@@ -67,7 +67,8 @@ int say_usage(const char *command, const char *what)
 
 	if (what)
 		fprintf(stderr, "kairo: %s\n", what);
-	fprintf(stderr, "usage: kairo [--account NAME] %s %s\n", command, c ? c->args : "");
+	fprintf(stderr, "usage: kairo [--account NAME] %s%s%s\n", command, c && *c->args ? " " : "",
+		c ? c->args : "");
 	return EXIT_USAGE;
 }
 
@@ -96,6 +97,12 @@ int cmd_version(const struct home *h, int argc, char **argv)
 	return EXIT_DONE;
 }
 
+static void describe(const struct command *c, const char *indent)
+{
+	printf("%s%s%s%s\n", indent, c->name, *c->args ? " " : "", c->args);
+	printf("        %s\n", c->help);
+}
+
 int cmd_help(const struct home *h, int argc, char **argv)
 {
 	(void)h;
@@ -104,15 +111,13 @@ int cmd_help(const struct home *h, int argc, char **argv)
 
 		if (!c)
 			return say_usage("help", "no such command");
-		printf("kairo %s %s\n    %s\n", c->name, c->args, c->help);
+		describe(c, "kairo ");
 		return EXIT_DONE;
 	}
 	puts("Kairo puts an AI agent on this machine behind a WeChat contact.\n\n"
 	     "usage: kairo [--account NAME] COMMAND ...\n");
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		printf("  %s %s\n", table[i].name, table[i].args);
-		printf("        %s\n", table[i].help);
-	}
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		describe(&table[i], "  ");
 	puts("\nFirst steps: kairo login; kairo config set model.base_url URL;\n"
 	     "kairo config set model.name NAME; kairo config set model.api_key --stdin; kairo start");
 	return EXIT_DONE;
@@ -163,7 +168,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "\"; see kairo help\n");
 		return EXIT_USAGE;
 	}
-	if (home_find(&h, account, c->makes_home, &e) < 0)
-		return say_err(&e);
+	if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) {
+		describe(c, "kairo ");
+		return EXIT_DONE;
+	}
+	if (home_find(&h, account, c->makes_home, &e) < 0) {
+		int code = say_err(&e);
+		return e.code == E_FORMAT ? EXIT_USAGE : code;
+	}
 	return c->run(&h, argc - 1, argv + 1);
 }

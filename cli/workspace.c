@@ -65,12 +65,9 @@ int workspace_find(char out[PATH_SIZE], const char *named, const char *home_root
 	if (create && make(named, e) < 0)
 		return -1;
 	if (!realpath(named, out))
-		return errno == ENOENT
-		               ? err_set(e, E_NOTFOUND,
-					 "the workspace %s does not exist: make it, or kairo config set workspace "
-					 "PATH",
-					 named)
-		               : err_sys(e, "the workspace %s", named);
+		return errno == ENOENT ? err_set(e, E_NOTFOUND,
+						 "the workspace %s does not exist yet", named)
+		                       : err_sys(e, "the workspace %s", named);
 	return check(out, home_root, e);
 }
 
