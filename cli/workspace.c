@@ -34,8 +34,8 @@ static int check(const char *path, const char *home_root, struct err *e)
 	return 0;
 }
 
-/* The folder as the operator named it, made where it is missing. Links on the way are the operator's
- * own and are resolved here, once; what is made below them is made on the real path. */
+/* The folder as the operator named it, made where it is missing. Links on the way are the
+ * operator's own and are resolved here, once; what is made below them is made on the real path. */
 static int make(const char *named, struct err *e)
 {
 	char there[PATH_SIZE], real[PATH_SIZE], path[PATH_SIZE];
