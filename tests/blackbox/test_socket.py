@@ -8,7 +8,7 @@ import socket
 import stat
 import unittest
 
-from harness import HOOKS, PATIENCE, Case, main, stalled, wait_for
+from harness import HOOKS, PATIENCE, Case, Kairo, main, stalled, wait_for
 
 MIB = 1 << 20
 HEAD = b"POST %s HTTP/1.1\r\nHost: localhost\r\n"
@@ -77,6 +77,18 @@ class Plain(Socket):
         mode = os.lstat(os.path.join(self.kairo.dir, "control.sock")).st_mode
         self.assertTrue(stat.S_ISSOCK(mode))
         self.assertEqual(mode & 0o777, 0o600)
+
+    def test_a_home_whose_path_no_socket_address_holds(self):
+        self.kairo.stop()
+        deep = Kairo(os.path.join(self.folder, "d" * 100, "e" * 100), self.sim).set_up()
+        self.addCleanup(deep.close)
+        deep.start()
+        self.sim.script({"text": "from afar"})
+        self.assertEqual(deep.run("ask", "x").out, "from afar\n")
+        deep.stop()
+        deep.run("status", code=3)
+        self.kairo.start()
+        self.pid = self.kairo.pid()
 
     def test_every_route(self):
         self.assertEqual(self.kairo.request("GET", "/v1/status")[0], 200)
