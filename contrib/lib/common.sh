@@ -2,7 +2,7 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
-build_packages="build-essential cmake ninja-build pkg-config libcurl4-openssl-dev libssl-dev
+build_packages="gcc libc6-dev cmake ninja-build pkg-config libcurl4-openssl-dev libssl-dev
  libcjson-dev libsqlite3-dev libevent-dev libcmark-dev libutf8proc-dev libqrencode-dev libseccomp-dev
  libpcre2-dev"
 demo_packages="ca-certificates curl jq"

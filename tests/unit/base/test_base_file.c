@@ -126,8 +126,10 @@ static void refuses_what_belongs_to_another_user(void **state)
 {
 	struct fixture *f = *state;
 
-	if (geteuid() != 0)
-		skip(); /* only root can give files away */
+	if (geteuid() != 0) {
+		print_message("only root can give files away\n");
+		skip();
+	}
 	assert_int_equal(mkdir(at(f, "home"), 0700), 0);
 	assert_int_equal(chown(at(f, "home"), 1, 1), 0);
 	put(f, "file", 0600, "x", 1);
