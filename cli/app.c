@@ -37,6 +37,7 @@ struct app {
 	struct channel *channel;
 	struct control *control;
 	struct httpd *socket;
+	int socket_hold; /* see socket_path; -1: none */
 	struct sigwatch *term, *intr, *hup;
 };
 
@@ -412,15 +413,19 @@ static int open_signals(struct app *a, struct err *e)
 
 static int app_open(struct app *a, struct err *e)
 {
+	struct err none = ERR_INIT;
+
 	/* Who runs is decided before anything is opened that two could spoil. */
 	if (daemon_claim(&a->claim, a->home->dir, e) < 0 || load_settings(a, e) < 0 ||
 		open_log(a, e) < 0 || loop_open(&a->loop, NULL, e) < 0 || open_signals(a, e) < 0)
 		return -1;
 	a->started_ms = loop_now(a->loop);
+	if (file_sweep(a->home->dir, loop_clock(a->loop), &none) < 0)
+		log_warn(a->log, "app", "leftovers of killed writers stay: %s", none.msg);
 	if (log_add_secret(a->log, account_token(a->account), e) < 0 ||
 		workshop_open(&a->shop, a->home, a->cfg, a->loop, a->log, e) < 0 ||
 		open_channel(a, e) < 0 || open_control(a, e) < 0 ||
-		app_socket_open(&a->socket, a, a->home, a->loop, a->log, e) < 0)
+		app_socket_open(&a->socket, &a->socket_hold, a, a->home, a->loop, a->log, e) < 0)
 		return -1;
 	describe(a);
 	return 0;
@@ -442,6 +447,8 @@ static int app_start(struct app *a, struct err *e)
 static void app_close(struct app *a)
 {
 	httpd_close(&a->socket);
+	if (a->socket_hold >= 0)
+		close(a->socket_hold);
 	control_close(&a->control);
 	if (a->channel)
 		a->channel->ops->close(&a->channel);
@@ -478,6 +485,7 @@ int app_run(const struct home *h, const struct app_opts *o)
 	int rc;
 
 	a.shop.workspace_fd = -1;
+	a.socket_hold = -1;
 	mallopt(M_ARENA_MAX, 1); /* one thread: a second arena would only cost memory */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	rc = app_open(&a, &e);

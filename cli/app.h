@@ -52,8 +52,9 @@ int app_run(const struct home *h, const struct app_opts *o);
 int app_status_json(struct app *a, struct str *out, struct err *e);
 struct control *app_control(struct app *a);
 struct loop *app_loop(struct app *a);
-int app_socket_open(struct httpd **out, struct app *a, const struct home *h, struct loop *l,
-	struct log *log, struct err *e);
+/* *hold as in socket_path, for as long as the server is open. */
+int app_socket_open(struct httpd **out, int *hold, struct app *a, const struct home *h,
+	struct loop *l, struct log *log, struct err *e);
 
 /* One event as a JSON line (nothing for events a terminal does not show). */
 int ask_event_json(const struct engine_event *ev, struct str *out);
@@ -74,8 +75,8 @@ int check_ca_file(const struct config *c, struct err *e);
 int find_helper(char out[PATH_SIZE], struct err *e);
 void control_settings_from(struct control_settings *s, const struct config *c);
 
-/* "/proc/self/fd/N/control.sock" when the real path is too long for a socket address. Keeps a
- * descriptor open for the life of the process in that case. */
-int socket_path(char out[PATH_SIZE], const struct home *h, struct err *e);
+/* "/proc/self/fd/N/control.sock" when the real path is too long for a socket address: *hold is N
+ * then, to be closed when the path is used no more, else -1. */
+int socket_path(char out[PATH_SIZE], const struct home *h, int *hold, struct err *e);
 
 #endif

@@ -32,12 +32,14 @@ int home_find(struct home *h, const char *name, bool create, struct err *e);
 /* The user's home folder by $HOME, else by the system's list of users; NULL: unknown. */
 const char *user_home(void);
 
+enum home_use { HOME_NONE, HOME_FIND, HOME_MAKE };
+
 struct command {
 	const char *name;
 	const char *args;                                        /* for help: "[-n N] [-f]" */
 	const char *help;                                        /* one line */
 	int (*run)(const struct home *h, int argc, char **argv); /* argv[0] is the command's name */
-	bool makes_home;
+	enum home_use home;
 };
 
 const struct command *commands(size_t *n);
@@ -65,5 +67,7 @@ int say_usage(const char *command, const char *what); /* returns EXIT_USAGE */
 void print_safe(FILE *f, struct view v);
 /* All of standard input, at most max bytes. */
 int read_stdin(size_t max, struct str *out, struct err *e);
+/* One line from the terminal that is standard input, not shown. E_CANCELLED: Ctrl-C, or nothing. */
+int read_hidden(const char *prompt, size_t max, struct str *out, struct err *e);
 
 #endif

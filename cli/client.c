@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/loop.h"
@@ -110,18 +111,20 @@ static int start(struct client *c, struct http *pool, struct err *e)
 int client_request(const struct home *h, const struct client_call *call, struct err *e)
 {
 	char path[PATH_SIZE];
-	struct client c = { .call = call, .line = STR_INIT(ANSWER_MAX), .err = e };
-	struct http *pool = NULL;
-	struct sigwatch *intr = NULL;
-	int rc = -1;
-
-	if (socket_path(path, h, e) < 0)
-		return -1;
-	if (!file_exists(path))
-		return err_set(e, E_NOTFOUND, "kairo is not running; start it with: kairo start");
 	const struct http_rules rules = { .reach = HTTP_ANY,
 		.plain_http = true,
 		.unix_path = path };
+	struct client c = { .call = call, .line = STR_INIT(ANSWER_MAX), .err = e };
+	struct http *pool = NULL;
+	struct sigwatch *intr = NULL;
+	int rc = -1, hold;
+
+	if (socket_path(path, h, &hold, e) < 0)
+		return -1;
+	if (!file_exists(path)) {
+		err_set(e, E_NOTFOUND, "kairo is not running; start it with: kairo start");
+		goto out;
+	}
 	if (loop_open(&c.loop, NULL, e) < 0 || http_open(&pool, c.loop, &rules, NULL, e) < 0 ||
 		sigwatch_new(&intr, c.loop, SIGINT, on_interrupt, &c, e) < 0 ||
 		start(&c, pool, e) < 0 || loop_run(c.loop, e) < 0)
@@ -132,5 +135,7 @@ out:
 	http_close(&pool);
 	loop_close(&c.loop);
 	str_release(&c.line);
+	if (hold >= 0)
+		close(hold);
 	return rc;
 }

@@ -8,7 +8,7 @@
 #include "channel/daemon.h"
 #include "cli/app.h"
 
-enum { SECRET_MAX = 4096 };
+enum { SECRET_MAX = 4096, VALUE_MAX = 32 << 10 };
 
 static int unknown_key(const char *name)
 {
@@ -74,26 +74,41 @@ static int tell_daemon(const struct home *h, const char *name)
 	return EXIT_DONE;
 }
 
+/* A secret that is typed is not shown. Line ends belong to the last line, not to the value. */
+static int read_value(const char *name, bool secret, struct str *v, struct err *e)
+{
+	bool typed = isatty(STDIN_FILENO);
+	char prompt[128];
+	int rc;
+
+	if (typed && secret) {
+		(void)snprintf(prompt, sizeof(prompt), "%s (not shown), then Enter: ", name);
+		return read_hidden(prompt, SECRET_MAX, v, e);
+	}
+	if (typed)
+		fprintf(stderr, "value of %s, then Enter and Ctrl-D: ", name);
+	rc = read_stdin(secret ? SECRET_MAX : VALUE_MAX, v, e);
+	while (v->n && (v->p[v->n - 1] == '\n' || v->p[v->n - 1] == '\r'))
+		str_truncate(v, v->n - 1);
+	if (rc == 0 && view_find(str_view(v), '\0') != v->n)
+		rc = err_set(e, E_FORMAT, "standard input holds a NUL");
+	return rc;
+}
+
 static int set_from_stdin(const struct home *h, const char *name)
 {
-	struct str v = STR_INIT(SECRET_MAX + 2);
+	struct str v = STR_SECRET(VALUE_MAX + 2);
 	bool secret = !strcmp(name, "model.api_key");
 	struct err e = ERR_INIT;
 	int rc;
 
 	if (!secret && !config_find(name))
 		return unknown_key(name);
-	if (isatty(STDIN_FILENO))
-		fprintf(stderr, "value of %s, then Enter and Ctrl-D: ", name);
-	rc = read_stdin(SECRET_MAX, &v, &e);
-	while (v.n && strchr("\r\n", v.p[v.n - 1])) /* of the last line, not of the value */
-		str_truncate(&v, v.n - 1);
-	if (rc == 0 && view_find(str_view(&v), '\0') != v.n)
-		rc = err_set(&e, E_FORMAT, "standard input holds a NUL");
+	rc = read_value(name, secret, &v, &e);
 	if (rc == 0)
 		rc = secret ? config_set_secret(h->dir, name, str_view(&v), &e)
 		            : config_set(h->dir, name, str_cstr(&v), &e);
-	str_wipe(&v);
+	str_release(&v);
 	return rc < 0 ? say_err(&e) : tell_daemon(h, secret ? "model.api_key_file" : name);
 }
 

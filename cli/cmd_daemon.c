@@ -1,4 +1,4 @@
-/* run, start, stop, restart, logs */
+/* run, start, stop, restart */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -17,8 +17,6 @@
 enum {
 	START_WAIT_MS = 20000,
 	STOP_WAIT_MS = 10000, /* TERM to KILL */
-	LOG_TAIL = 64 << 10,  /* bytes of the log that are looked at (kairo-architecture) */
-	LOG_LINES = 100,
 	READY_FD = 3
 };
 
@@ -81,44 +79,55 @@ static int open_stderr_file(const struct home *h, struct err *e)
 	return file_open_append(path, e);
 }
 
-/* One line from the child: "ok", or "CODE MESSAGE"; nothing when it died. */
-static int await_ready(int fd, char *line, size_t size)
+enum ready { READY_LINE, READY_GONE, READY_SILENT };
+
+/* The child's one line: "ok", or "CODE MESSAGE". */
+static enum ready await_ready(int fd, char *line, size_t size)
 {
-	size_t n = 0;
+	const struct clock *clk = clock_system();
+	int64_t end = clock_mono(clk) + START_WAIT_MS, left;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
+	size_t n = 0;
 
-	while (n + 1 < size && poll(&p, 1, START_WAIT_MS) > 0) {
+	line[0] = '\0';
+	while (n + 1 < size && (left = end - clock_mono(clk)) > 0) {
+		if (poll(&p, 1, (int)left) <= 0)
+			continue;
 		ssize_t got = read(fd, line + n, size - 1 - n);
-
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			break;
+			return READY_GONE;
 		n += (size_t)got;
+		line[n] = '\0';
 		if (line[n - 1] == '\n')
-			break;
+			return READY_LINE;
 	}
-	line[n] = '\0';
-	return n > 0 ? 0 : -1;
+	return READY_SILENT;
 }
 
-static int start_failed(const struct home *h, char *line)
+/* What came instead of "ok". */
+static int start_failed(const struct home *h, enum ready how, char *line)
 {
 	char *msg = strchr(line, ' ');
-	int code = EXIT_FAILED;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (msg && line[0] == '0' + EXIT_LOGIN_NEEDED)
-		code = EXIT_LOGIN_NEEDED;
-	if (msg) {
-		fputs("kairo: ", stderr);
-		print_safe(stderr, view_of(msg + 1));
-		fputc('\n', stderr);
-	} else {
+	if (how == READY_SILENT) {
+		fprintf(stderr,
+			"kairo: the daemon has not become ready within %d s; kairo status and kairo "
+			"logs tell more\n",
+			START_WAIT_MS / 1000);
+		return EXIT_FAILED;
+	}
+	if (how == READY_GONE || !msg) {
 		fprintf(stderr, "kairo: the daemon did not start; see %s/logs/stderr.log\n",
 			h->dir);
+		return EXIT_FAILED;
 	}
-	return code;
+	fputs("kairo: ", stderr);
+	print_safe(stderr, view_of(msg + 1));
+	fputc('\n', stderr);
+	return line[0] == '0' + EXIT_LOGIN_NEEDED ? EXIT_LOGIN_NEEDED : EXIT_FAILED;
 }
 
 int cmd_start(const struct home *h, int argc, char **argv)
@@ -126,6 +135,7 @@ int cmd_start(const struct home *h, int argc, char **argv)
 	struct err e = ERR_INIT;
 	char line[512];
 	int ready[2], errlog;
+	enum ready how;
 	pid_t pid;
 
 	(void)argv;
@@ -145,12 +155,12 @@ int cmd_start(const struct home *h, int argc, char **argv)
 		become_daemon(h, ready[1], errlog);
 	close(ready[1]);
 	close(errlog);
-	if (await_ready(ready[0], line, sizeof(line)) == 0 && !strncmp(line, "ok", 2)) {
-		printf("kairo is running, pid %d\n", (int)pid);
-		return EXIT_DONE;
-	}
+	how = await_ready(ready[0], line, sizeof(line));
 	close(ready[0]);
-	return start_failed(h, line);
+	if (how != READY_LINE || strcmp(line, "ok\n") != 0)
+		return start_failed(h, how, line);
+	printf("kairo is running, pid %d\n", (int)pid);
+	return EXIT_DONE;
 }
 
 int cmd_stop(const struct home *h, int argc, char **argv)
@@ -176,88 +186,4 @@ int cmd_restart(const struct home *h, int argc, char **argv)
 		return say_usage("restart", "restart takes no arguments");
 	int rc = cmd_stop(h, argc, argv);
 	return rc == EXIT_DONE || rc == EXIT_NOT_RUNNING ? cmd_start(h, argc, argv) : rc;
-}
-
-/* --- logs ------------------------------------------------------------------------------------- */
-
-static struct view last_lines(struct view text, long lines, bool cut)
-{
-	size_t at;
-
-	if (cut) /* the first line may lack its beginning */
-		text = view_from(text, view_find(text, '\n') + 1);
-	at = text.n;
-	if (at && text.p[at - 1] == '\n')
-		at--;
-	while (at > 0 && lines > 0)
-		if (text.p[--at] == '\n' && --lines == 0)
-			at++;
-	return lines > 0 ? text : view_from(text, at);
-}
-
-static void pass_on(int fd)
-{
-	char buf[16384];
-	ssize_t n;
-
-	while ((n = read(fd, buf, sizeof(buf))) > 0)
-		print_safe(stdout, (struct view){ buf, (size_t)n });
-	fflush(stdout);
-}
-
-/* Follows through rotations, which give the name to another file. Ends with the terminal. */
-static int follow(const char *path, struct err *e)
-{
-	int64_t size = 0;
-	struct stat mine, named;
-	int fd = file_open_read(path, &size, e);
-
-	if (fd < 0)
-		return -1;
-	lseek(fd, size, SEEK_SET);
-	for (;;) {
-		pass_on(fd);
-		if (fstat(fd, &mine) < 0 || lstat(path, &named) < 0 ||
-			mine.st_ino == named.st_ino) {
-			usleep(200 * 1000);
-			continue;
-		}
-		int next = file_open_read(path, NULL, e);
-		if (next < 0)
-			continue;
-		pass_on(fd);
-		close(fd);
-		fd = next;
-	}
-}
-
-int cmd_logs(const struct home *h, int argc, char **argv)
-{
-	char dir[PATH_SIZE], path[PATH_SIZE];
-	struct str tail = STR_INIT(LOG_TAIL);
-	unsigned long long lines = LOG_LINES;
-	bool followed = false, cut = false;
-	struct err e = ERR_INIT;
-	int opt;
-
-	while ((opt = getopt(argc, argv, "n:f")) != -1) {
-		if (opt == 'f')
-			followed = true;
-		else if (opt != 'n' || parse_u64(view_of(optarg), &lines) < 0 || !lines ||
-			 lines > 100000)
-			return say_usage("logs", "-n wants a number of lines from 1 to 100000");
-	}
-	if (optind != argc)
-		return say_usage("logs", NULL);
-	if (path_join(dir, h->dir, "logs", &e) < 0 || path_join(path, dir, "kairo.log", &e) < 0)
-		return say_err(&e);
-	if (file_read_tail(path, LOG_TAIL, &tail, &cut, &e) < 0) {
-		if (e.code == E_NOTFOUND)
-			err_set(&e, E_NOTFOUND, "no log yet: it begins with kairo start");
-		return say_err(&e);
-	}
-	print_safe(stdout, last_lines(str_view(&tail), (long)lines, cut));
-	fflush(stdout);
-	str_release(&tail);
-	return followed && follow(path, &e) < 0 ? say_err(&e) : EXIT_DONE;
 }

@@ -175,11 +175,12 @@ static void ask_number(struct session *s, const char *text)
 
 static int store(struct session *s, const struct account_login *l)
 {
+	const struct clock *clk = s->loop ? loop_clock(s->loop) : clock_system();
 	struct account_login full = *l;
 	struct err e = ERR_INIT;
 
 	full.workspace = s->workspace;
-	if (account_store_login(s->home->dir, &full, clock_system(), &e) < 0)
+	if (account_store_login(s->home->dir, &full, clk, &e) < 0)
 		return say_err(&e);
 	fputs("connected. The agent works in ", stdout);
 	print_safe(stdout, view_of(s->workspace));

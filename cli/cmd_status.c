@@ -54,7 +54,7 @@ static void line(const char *label, const char *value)
 static void print_link(const struct json *j)
 {
 	const struct json *link = json_member(j, "link");
-	char buf[512], why[512];
+	char buf[PATH_SIZE], why[512];
 
 	line("link", text_of(link, "state", buf, sizeof(buf)));
 	if (text_of(link, "why", why, sizeof(why))[0])
@@ -68,7 +68,7 @@ static void print_work(const struct json *j)
 {
 	const struct json *queue = json_member(j, "queue"), *turn = json_member(j, "turn"),
 			  *sends = json_member(j, "sends");
-	char buf[512];
+	char buf[PATH_SIZE];
 	bool paused = false;
 	struct err e = ERR_INIT;
 
@@ -93,7 +93,7 @@ static void print_work(const struct json *j)
 static void print_status(const struct json *j)
 {
 	const struct json *acc = json_member(j, "account");
-	char buf[512];
+	char buf[PATH_SIZE];
 
 	printf("kairo        %s, pid %" PRId64 ", up %" PRId64 " s\n",
 		text_of(j, "state", buf, sizeof(buf)), num_of(j, "pid"), num_of(j, "uptime_s"));
@@ -112,6 +112,17 @@ static void print_status(const struct json *j)
 	}
 }
 
+/* Its lock is held, but nobody answers: it is just starting, or stuck. */
+static int status_silent(pid_t pid, bool json)
+{
+	if (json)
+		printf("{\"schema\":1,\"state\":\"silent\",\"pid\":%d}\n", (int)pid);
+	else
+		printf("kairo        runs as pid %d, but does not answer; kairo logs may tell why\n",
+			(int)pid);
+	return EXIT_FAILED;
+}
+
 /* No daemon: what the files say. */
 static int status_stopped(const struct home *h, bool json)
 {
@@ -125,7 +136,9 @@ static int status_stopped(const struct home *h, bool json)
 		code = EXIT_LOGIN_NEEDED;
 	if (json) {
 		printf("{\"schema\":1,\"state\":\"stopped\",\"account\":{\"login\":\"%s\"}}\n",
-			login ? "ok" : "none");
+			login                  ? "ok"
+			: e.code == E_NOTFOUND ? "none"
+					       : "unusable");
 	} else {
 		line("kairo", "not running; start it with: kairo start");
 		if (login)
@@ -152,11 +165,17 @@ int cmd_status(const struct home *h, int argc, char **argv)
 	struct json *j = NULL;
 	struct err e = ERR_INIT;
 	int rc = EXIT_DONE;
+	pid_t pid;
 
 	if (argc > 2 || (argc == 2 && !json))
 		return say_usage("status", NULL);
 	if (client_request(h, &call, &e) < 0) {
-		rc = e.code == E_NOTFOUND ? status_stopped(h, json) : say_err(&e);
+		if (e.code != E_NOTFOUND)
+			rc = say_err(&e);
+		else if (daemon_find(h->dir, &pid, &e) == 1)
+			rc = status_silent(pid, json);
+		else
+			rc = status_stopped(h, json);
 	} else if (json) {
 		printf("%s\n", str_cstr(&answer));
 	} else if (json_read(&j, str_view(&answer), &json_limits_config, &e) < 0) {

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -38,6 +39,49 @@ static int named_root(char out[PATH_SIZE], struct err *e)
 	return path_join(out, dir, ".kairo", e);
 }
 
+/* Files by which a folder is known as one of kairo's. */
+static bool is_known(const char *name)
+{
+	static const char *const names[] = { "account.json", "config.toml", "kairo.lock",
+		"state.db" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+/* Empty, or with kairo's own files in it. */
+static bool may_become_private(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *de;
+	bool known = false, others = false;
+
+	while (d && !known && (de = readdir(d))) {
+		known = is_known(de->d_name);
+		others = others || (strcmp(de->d_name, ".") != 0 && strcmp(de->d_name, "..") != 0);
+	}
+	if (d)
+		closedir(d);
+	return d && (known || !others);
+}
+
+/* A folder that is there and open to others is made private only when it is kairo's: a wrong
+ * KAIRO_HOME shall not lock anybody out of /tmp. */
+static int make_root(const char *root, struct err *e)
+{
+	struct stat st;
+
+	if (lstat(root, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 077) &&
+		!may_become_private(root))
+		return err_set(e, E_DENIED,
+			"%s is open to others and holds other things: set KAIRO_HOME to a folder of "
+			"its own, or chmod 700 this one",
+			root);
+	return file_mkdir_private(root, e);
+}
+
 /* Symlinks above and at the root itself are the user's own business and resolved once, here; below
  * the root none is ever followed. */
 static int resolve_root(struct home *h, bool create, struct err *e)
@@ -50,7 +94,7 @@ static int resolve_root(struct home *h, bool create, struct err *e)
 	while (n > 1 && named[n - 1] == '/')
 		named[--n] = '\0';
 	if (realpath(named, h->root))
-		return create ? file_mkdir_private(h->root, e) : 0;
+		return create ? make_root(h->root, e) : 0;
 	if (errno != ENOENT)
 		return err_sys(e, "%s", named);
 
@@ -65,7 +109,7 @@ static int resolve_root(struct home *h, bool create, struct err *e)
 	}
 	if (path_join(h->root, parent, slash + 1, e) < 0)
 		return -1;
-	return create ? file_mkdir_private(h->root, e) : 0;
+	return create ? make_root(h->root, e) : 0;
 }
 
 static bool name_ok(const char *name)

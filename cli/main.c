@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -9,21 +10,21 @@
 #include "cli/cli.h"
 
 static const struct command table[] = {
-	{ "run", "", "run in the foreground, log to standard error", cmd_run, true },
-	{ "start", "", "start the daemon", cmd_start, true },
-	{ "stop", "", "stop the daemon", cmd_stop, false },
-	{ "restart", "", "stop and start the daemon", cmd_restart, true },
-	{ "status", "[--json]", "what the daemon does and how the link is", cmd_status, false },
-	{ "logs", "[-n N] [-f]", "the newest lines of the log", cmd_logs, false },
+	{ "run", "", "run in the foreground, log to standard error", cmd_run, HOME_MAKE },
+	{ "start", "", "start the daemon", cmd_start, HOME_MAKE },
+	{ "stop", "", "stop the daemon", cmd_stop, HOME_FIND },
+	{ "restart", "", "stop and start the daemon", cmd_restart, HOME_MAKE },
+	{ "status", "[--json]", "what the daemon does and how the link is", cmd_status, HOME_FIND },
+	{ "logs", "[-n N] [-f]", "the newest lines of the log", cmd_logs, HOME_FIND },
 	{ "login", "[--force] [--base-url URL] [--import DIR]", "connect a WeChat account",
-		cmd_login, true },
-	{ "logout", "", "forget the WeChat account's credentials", cmd_logout, false },
-	{ "doctor", "", "check every layer and say what to do", cmd_doctor, false },
-	{ "config", "get|set|unset|list ...", "read and change settings", cmd_config, false },
-	{ "ask", "[PROMPT]", "put a task to the agent from the terminal", cmd_ask, true },
-	{ "send", "TEXT [--to USER]", "send a text to the phone", cmd_send, false },
-	{ "version", "", "print the version", cmd_version, false },
-	{ "help", "[COMMAND]", "this list", cmd_help, false },
+		cmd_login, HOME_MAKE },
+	{ "logout", "", "forget the WeChat account's credentials", cmd_logout, HOME_FIND },
+	{ "doctor", "", "check every layer and say what to do", cmd_doctor, HOME_FIND },
+	{ "config", "get|set|unset|list ...", "read and change settings", cmd_config, HOME_FIND },
+	{ "ask", "[PROMPT]", "put a task to the agent from the terminal", cmd_ask, HOME_MAKE },
+	{ "send", "TEXT [--to USER]", "send a text to the phone", cmd_send, HOME_FIND },
+	{ "version", "", "print the version", cmd_version, HOME_NONE },
+	{ "help", "[COMMAND]", "this list", cmd_help, HOME_NONE },
 };
 
 const struct command *commands(size_t *n)
@@ -84,7 +85,9 @@ int read_stdin(size_t max, struct str *out, struct err *e)
 			return err_sys(e, "standard input");
 		if (out->n + (size_t)n > max)
 			return err_set(e, E_FORMAT, "standard input is longer than %zu bytes", max);
-		if (str_add(out, (struct view){ buf, (size_t)n }) < 0)
+		int rc = str_add(out, (struct view){ buf, (size_t)n });
+		explicit_bzero(buf, (size_t)n); /* it may be a secret */
+		if (rc < 0)
 			return err_set(e, E_NOMEM, "standard input");
 	}
 	return 0;
@@ -144,17 +147,41 @@ static int take_account(int *argc, char ***argv, const char **account)
 	return 0;
 }
 
-int main(int argc, char **argv)
+/* A descriptor of ours must never become what is taken for standard output or standard error. */
+static int fill_std_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	return fd < 0 ? -1 : close(fd);
+}
+
+/* What was printed must have arrived; that nobody read it to the end is no news to anybody. */
+static int finish(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	if (errno != EPIPE)
+		fputs("kairo: the output could not be written\n", stderr);
+	return code == EXIT_DONE ? EXIT_FAILED : code;
+}
+
+static int unknown_command(const char *name)
+{
+	fputs("kairo: no command \"", stderr);
+	print_safe(stderr, view_of(name));
+	fputs("\"; see kairo help\n", stderr);
+	return EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
 {
 	const char *account = NULL;
-	struct home h;
+	struct home h = { .account = "" };
 	struct err e = ERR_INIT;
 
-	umask(077);
-	signal(SIGPIPE, SIG_IGN);
-#ifndef KAIRO_TEST_HOOKS
-	prctl(PR_SET_DUMPABLE, 0); /* keys are in memory; no core file, no ptrace by siblings */
-#endif
 	if (take_account(&argc, &argv, &account) < 0)
 		return say_usage("help", "--account wants a name");
 	if (argc < 2) {
@@ -162,19 +189,35 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	const struct command *c = find_command(argv[1]);
-	if (!c) {
-		fprintf(stderr, "kairo: no command \"");
-		print_safe(stderr, view_of(argv[1]));
-		fprintf(stderr, "\"; see kairo help\n");
-		return EXIT_USAGE;
-	}
-	if (argc > 2 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) {
+	if (!c)
+		return unknown_command(argv[1]);
+	argc--;
+	argv++;
+	/* Behind the command's name it is heard as well. */
+	char *name = argv[0];
+	if (take_account(&argc, &argv, &account) < 0)
+		return say_usage(c->name, "--account wants a name");
+	argv[0] = name;
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		describe(c, "kairo ");
 		return EXIT_DONE;
 	}
-	if (home_find(&h, account, c->makes_home, &e) < 0) {
+	if (c->home != HOME_NONE && home_find(&h, account, c->home == HOME_MAKE, &e) < 0) {
 		int code = say_err(&e);
+
 		return e.code == E_FORMAT ? EXIT_USAGE : code;
 	}
-	return c->run(&h, argc - 1, argv + 1);
+	return c->run(&h, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	if (fill_std_fds() < 0)
+		return EXIT_FAILED;
+	umask(077);
+	signal(SIGPIPE, SIG_IGN);
+#ifndef KAIRO_TEST_HOOKS
+	prctl(PR_SET_DUMPABLE, 0); /* keys are in memory; no core file, no ptrace by siblings */
+#endif
+	return finish(run(argc, argv));
 }

@@ -18,19 +18,19 @@
 /* JSON makes six characters of a control character, and a prompt may consist of them. */
 enum { ASK_BODY_MAX = 6 * (1 << 20) + (64 << 10) };
 
-int socket_path(char out[PATH_SIZE], const struct home *h, struct err *e)
+int socket_path(char out[PATH_SIZE], const struct home *h, int *hold, struct err *e)
 {
 	struct sockaddr_un sa;
 
+	*hold = -1;
 	if (path_join(out, h->dir, "control.sock", e) < 0)
 		return -1;
 	if (strlen(out) < sizeof(sa.sun_path))
 		return 0;
-	int fd = open(h->dir, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
+	*hold = open(h->dir, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (*hold < 0)
 		return err_sys(e, "%s", h->dir);
-	snprintf(out, PATH_SIZE, "/proc/self/fd/%d/control.sock", fd);
-	/* cppcheck-suppress resourceLeak ; stays open: the path goes through it */
+	snprintf(out, PATH_SIZE, "/proc/self/fd/%d/control.sock", *hold);
 	return 0;
 }
 
@@ -286,13 +286,13 @@ static void on_request(void *arg, struct httpd_req *r)
 	reply_err(&r, known ? 405 : 404, &e);
 }
 
-int app_socket_open(struct httpd **out, struct app *a, const struct home *h, struct loop *l,
-	struct log *log, struct err *e)
+int app_socket_open(struct httpd **out, int *hold, struct app *a, const struct home *h,
+	struct loop *l, struct log *log, struct err *e)
 {
 	char path[PATH_SIZE];
 	const struct httpd_opts o = { .unix_path = path, .body_max = ASK_BODY_MAX };
 
-	if (socket_path(path, h, e) < 0)
+	if (socket_path(path, h, hold, e) < 0)
 		return -1;
 	return httpd_open(out, l, &o, on_request, a, log, e);
 }

@@ -67,7 +67,8 @@ static int open_tools(struct workshop *w, const struct home *h, const struct con
 	char dir[PATH_SIZE], helper[PATH_SIZE];
 
 	if (path_join(dir, h->dir, "audit", e) < 0 || file_mkdir_private(dir, e) < 0 ||
-		audit_open(&w->audit, dir, clock_system(), e) < 0 || find_helper(helper, e) < 0)
+		audit_open(&w->audit, dir, loop_clock(w->loop), e) < 0 ||
+		find_helper(helper, e) < 0)
 		return -1;
 	const struct tools_env env = {
 		.loop = w->loop,

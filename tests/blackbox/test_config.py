@@ -138,7 +138,10 @@ class Command(ConfigCase):
         self.config_("set", "model.system_prompt", "--stdin", stdin="first\n二\n".encode())
         self.assertEqual(self.get("model.system_prompt"), '"first\\n二"')
         self.assertIn("NUL", self.config_("set", "model.name", "--stdin", code=1, stdin=b"a\0b").err)
-        self.assertIn("longer than 4096", self.config_("set", "model.name", "--stdin", code=1, stdin=b"x" * 5000).err)
+        self.config_("set", "model.system_prompt", "--stdin", stdin=b"x" * 32768)
+        for key, limit in (("model.system_prompt", 32768), ("model.api_key", 4096)):
+            p = self.config_("set", key, "--stdin", code=1, stdin=b"x" * (limit + 1))
+            self.assertIn("longer than %d" % limit, p.err)
         self.assertIn("UTF-8", self.config_("set", "model.name", "--stdin", code=1, stdin=b"\xff").err)
 
     def test_a_file_that_is_no_file(self):

@@ -1,0 +1,137 @@
+"""What every command has in common: options, output that cannot be written, the home, a hidden key."""
+
+import json
+import os
+import signal
+import subprocess
+
+from harness import KAIRO, Case, main, wait_for
+from terminal import Terminal
+
+KEY = "sk-averysecretkeyofthemodel0123456789"
+
+
+class Options(Case):
+    login = False
+
+    def test_help_has_many_names(self):
+        whole = self.kairo.run("help").out
+        for args in (["--help"], ["-h"]):
+            self.assertEqual(self.kairo.run(*args).out, whole)
+        self.assertIn("[-n N]", self.kairo.run("help", "logs").out)
+        self.assertEqual(self.kairo.run("logs", "--help").out, self.kairo.run("help", "logs").out)
+        self.assertEqual(self.kairo.run("-V").out, self.kairo.run("version").out)
+
+    def test_the_account_may_stand_behind_the_command(self):
+        self.kairo.run("config", "--account", "work", "set", "language", "zh")
+        self.kairo.run("config", "--account=work", "set", "text_limit", "900")
+        with open(os.path.join(self.kairo.home, "accounts/work/config.toml")) as f:
+            self.assertEqual(f.read(), 'language = "zh"\ntext_limit = 900\n')
+
+    def test_without_a_home_of_any_kind(self):
+        for command in ("version", "help"):
+            p = self.kairo.run(command, env={"KAIRO_HOME": "/proc/none/such"})
+            self.assertEqual(p.err, "")
+
+
+class Output(Case):
+    login = False
+
+    def shell(self, script):
+        return subprocess.run(["/bin/sh", "-c", script, KAIRO], env=self.kairo.env, capture_output=True)
+
+    def test_a_full_disk_is_told(self):
+        p = self.shell('"$0" config list >/dev/full')
+        self.assertEqual(p.returncode, 1)
+        self.assertIn(b"could not be written", p.stderr)
+
+    def test_nobody_reads_to_the_end(self):
+        p = self.shell('"$0" config list | head -n 1; "$0" help | :')
+        self.assertEqual(p.stderr, b"")
+
+    def test_closed_descriptors_are_not_written_to(self):
+        """What is opened first would else get the number of standard output."""
+        path = os.path.join(self.kairo.home, "config.toml")
+        self.shell('"$0" config set language zh <&- >&- 2>&-')
+        with open(path) as f:
+            first = f.read()
+        self.assertIn('language = "zh"\n', first)
+        self.shell('"$0" config list >&- 2>&-; "$0" config set language fr >&- 2>&-')
+        with open(path) as f:
+            self.assertEqual(f.read(), first)
+
+
+class Home(Case):
+    login = False
+
+    def mode(self, path):
+        return os.stat(path).st_mode & 0o777
+
+    def test_a_folder_of_somebody_else_is_left_alone(self):
+        shared = os.path.join(self.folder, "shared")
+        os.makedirs(os.path.join(shared, "others"))
+        os.chmod(shared, 0o755)
+        p = self.kairo.run("config", "set", "language", "zh", code=1, env={"KAIRO_HOME": shared})
+        self.assertIn("holds other things", p.err)
+        self.assertEqual(self.mode(shared), 0o755)
+        self.assertEqual(os.listdir(shared), ["others"])
+
+    def test_an_empty_folder_and_one_of_kairos_become_private(self):
+        empty = os.path.join(self.folder, "empty")
+        os.mkdir(empty)
+        os.chmod(empty, 0o755)
+        self.kairo.run("config", "set", "language", "zh", env={"KAIRO_HOME": empty})
+        self.assertEqual(self.mode(empty), 0o700)
+        os.chmod(empty, 0o755)
+        self.kairo.run("config", "set", "language", "en", env={"KAIRO_HOME": empty})
+        self.assertEqual(self.mode(empty), 0o700)
+
+
+class HiddenKey(Case):
+    login = False
+
+    def terminal(self):
+        t = Terminal(self.kairo, "config", "set", "model.api_key", "--stdin")
+        self.addCleanup(t.close)
+        t.expect("Enter: ")
+        return t
+
+    def test_a_typed_key_is_not_shown(self):
+        t = self.terminal()
+        t.type("wrong\x15" + KEY + "xx\x7f\x7f\r")
+        self.assertEqual(t.code(), 0)
+        self.assertNotIn(KEY[:8], t.text)
+        self.assertTrue(t.sane())
+        with open(os.path.join(self.kairo.home, "model.key")) as f:
+            self.assertEqual(f.read(), KEY)
+
+    def test_ctrl_c_changes_nothing(self):
+        t = self.terminal()
+        t.type(KEY)
+        t.interrupt()
+        self.assertEqual(t.code(), 1)
+        self.assertTrue(t.sane())
+        self.assertFalse(os.path.exists(os.path.join(self.kairo.home, "model.key")))
+
+
+class Daemon(Case):
+    def test_following_the_log_ends_with_its_reader(self):
+        self.kairo.start()
+        p = self.kairo.popen("logs", "-f", stdout=subprocess.PIPE)
+        p.stdout.readline()
+        p.stdout.close()
+        wait_for(lambda: p.poll() is not None, "logs -f to end")
+        self.assertEqual(p.returncode, 0)
+
+    def test_a_daemon_that_does_not_answer_is_not_called_stopped(self):
+        self.kairo.start()
+        pid = self.kairo.pid()
+        os.unlink(os.path.join(self.kairo.dir, "control.sock"))
+        self.assertIn("runs as pid %d" % pid, self.kairo.run("status", code=1).out)
+        answer = json.loads(self.kairo.run("status", "--json", code=1).out)
+        self.assertEqual((answer["state"], answer["pid"]), ("silent", pid))
+        os.kill(pid, signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()
