@@ -157,6 +157,13 @@ static size_t cluster_at(struct view v, size_t at)
 	return utf8_cluster(view_from(v, at));
 }
 
+static bool is_fence_run(struct view v)
+{
+	for (int i = 0; i < 8 && v.n > 0 && v.p[0] == ' '; i++)
+		v = view_from(v, 1);
+	return v.n > 2 && (v.p[0] == '`' || v.p[0] == '~') && v.p[1] == v.p[0] && v.p[2] == v.p[0];
+}
+
 /* Everything from `from` to `to` at one level, the position behind it not included. */
 static void mark_flat(struct cuts *c, size_t from, size_t to, enum cut level, bool visible)
 {
@@ -166,7 +173,7 @@ static void mark_flat(struct cuts *c, size_t from, size_t to, enum cut level, bo
 		n = cluster_at(v, at);
 		mark_cluster(c, at, n, visible && !cp_space(cp_at(v, at)));
 		if (at + n < to)
-			set(c, at + n, level);
+			set(c, at + n, is_fence_run(view_from(v, at + n)) ? CUT_POINT : level);
 	}
 }
 
@@ -178,13 +185,6 @@ static size_t url_at(struct view v, size_t at)
 	case 'w': return at > 0 && ascii_alnum(v.p[at - 1]) ? 0 : url_length(view_from(v, at));
 	default: return 0;
 	}
-}
-
-static bool is_fence_run(struct view v)
-{
-	for (int i = 0; i < 8 && v.n > 0 && v.p[0] == ' '; i++)
-		v = view_from(v, 1);
-	return v.n > 2 && (v.p[0] == '`' || v.p[0] == '~') && v.p[1] == v.p[0] && v.p[2] == v.p[0];
 }
 
 /* A line that looks like a fence though it stands where it is none: too far in, or in code. */
@@ -439,6 +439,9 @@ static void mark_line(struct marker *m, struct view below)
 		mark_flat(c, m->at, end, CUT_ROW, false);
 		return;
 	}
+	/* What combines with the last blank of it belongs to that. */
+	if (lead > 0 && cluster_at(m->line, lead - 1) > 1)
+		lead--;
 	mark_flat(c, m->at, m->at + lead, CUT_ROW, true);
 	if (lead > 0 && lead < m->line.n)
 		set(c, m->at + lead, CUT_SPAN);

@@ -289,7 +289,7 @@ static inline size_t longest_cluster(struct view text)
 static inline const char *check_parts(struct view text, size_t limit, const struct chunks *c)
 {
 	size_t *ends = calloc(c->n + 1, sizeof(*ends)), room = room_of(text, limit);
-	size_t nothing = longest_nothing(text), left = room > nothing ? room - nothing : 0;
+	size_t nothing = longest_nothing(text), left = room > 2 * nothing ? room - 2 * nothing : 0;
 	bool some = left >= longest_cluster(text);
 	const char *wrong = ends ? NULL : "memory";
 

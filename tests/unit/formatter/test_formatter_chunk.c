@@ -173,6 +173,11 @@ static void clusters_that_fit_are_whole(void **state)
 	      "e\xcc\x81",
 		3, PARTS("e\xcc\x81", "e\xcc\x81"));
 	gives("a1\xef\xb8\x8f\xe2\x83\xa3", 3, PARTS("a", "1\xef\xb8\x8f\xe2\x83\xa3"));
+	gives("aaaa\n- \xe2\x80\x8d"
+	      "bb",
+		8,
+		PARTS("aaaa\n", "- \xe2\x80\x8d"
+				"bb"));
 	/* Where one alone is longer, the limit wins. */
 	gives("e\xcc\x81\xcc\x82\xcc\x83", 2, PARTS("e\xcc\x81", "\xcc\x82\xcc\x83"));
 }
