@@ -46,8 +46,8 @@ int find_helper(char out[PATH_SIZE], struct err *e)
 	self[n] = '\0';
 	char *slash = strrchr(self, '/');
 	*slash = '\0';
-	/* A build tree has it in tools/, beside our cli/; an installation in libexec. */
-	const char *beside[] = { "../tools/kairo-tool", "../libexec/kairo/kairo-tool" };
+	/* An installation has it in libexec, a build tree in tools/, beside our cli/. */
+	const char *beside[] = { KAIRO_LIBEXEC "/kairo-tool", "../tools/kairo-tool" };
 	for (size_t i = 0; i < 2; i++) {
 		char path[PATH_SIZE];
 
@@ -56,8 +56,6 @@ int find_helper(char out[PATH_SIZE], struct err *e)
 		if (realpath(path, out) && access(out, X_OK) == 0)
 			return 0;
 	}
-	if (realpath(KAIRO_LIBEXECDIR "/kairo-tool", out) && access(out, X_OK) == 0)
-		return 0;
 	return err_set(e, E_NOTFOUND, "the helper kairo-tool is not installed beside kairo");
 }
 

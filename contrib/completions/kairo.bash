@@ -1,0 +1,70 @@
+# bash completion for kairo(1)
+
+# The settings, as this account's kairo lists them.
+_kairo_keys() {
+	"${COMP_WORDS[0]}" "$@" config list 2>/dev/null | sed -n 's/^\([a-z_.]*\) = .*/\1/p'
+}
+
+_kairo_values() {
+	case $1 in
+	engine) echo react ;;
+	language) echo auto zh en ;;
+	render_mode) echo native plain ;;
+	log_level) echo error warn info debug ;;
+	sandbox.mode) echo best required ;;
+	network.allow_loopback | network.allow_fake_ip) echo true false ;;
+	model.api_key) ;;
+	workspace | *_file) compgen -f -- "$2" ;;
+	esac
+	echo --stdin
+}
+
+_kairo() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i word
+	local commands="run start stop restart status logs login logout doctor config ask send version help"
+	local account=() args=() words=
+	COMPREPLY=()
+
+	# What stands before the cursor: the account, then the command and its arguments. Bash takes
+	# --account=NAME for three words.
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		if [ "$word" = --account ]; then
+			[ "${COMP_WORDS[i + 1]}" != = ] || ((i++))
+			((++i < COMP_CWORD)) && account=(--account "${COMP_WORDS[i]}")
+		else
+			args+=("$word")
+		fi
+	done
+
+	if [ "$prev" = --account ] || { [ "$prev" = = ] && [ "${COMP_WORDS[COMP_CWORD - 2]}" = --account ]; }; then
+		words=$(cd "${KAIRO_HOME:-$HOME/.kairo}/accounts" 2>/dev/null && ls)
+	elif [ "${#args[@]}" -eq 0 ]; then
+		words="$commands --account --help --version"
+	else
+		case ${args[0]} in
+		status) words=--json ;;
+		logs) [ "$prev" = -n ] || words="-n -f" ;;
+		login)
+			case $prev in
+			--import) words=$(compgen -d -- "$cur") ;;
+			--base-url) ;;
+			*) words="--force --base-url --import" ;;
+			esac
+			;;
+		send) [ "$prev" = --to ] || words=--to ;;
+		help) [ "${#args[@]}" -gt 1 ] || words=$commands ;;
+		config)
+			case ${#args[@]}:${args[1]-} in
+			1:) words="list get set unset" ;;
+			2:get | 2:unset) words=$(_kairo_keys "${account[@]}") ;;
+			2:set) words="$(_kairo_keys "${account[@]}") model.api_key" ;;
+			3:set) words=$(_kairo_values "${args[2]}" "$cur") ;;
+			esac
+			;;
+		esac
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+
+complete -F _kairo kairo
