@@ -315,11 +315,12 @@ int outbox_add_markdown(struct outbox *o, const char *user, enum part_kind kind,
 {
 	struct format_opts opts = { .mode = o->room->mode };
 	struct str text = STR_INIT(FORMAT_OUT_MAX);
+	int64_t last = 0; /* a text of bare fences gives no part at all */
 	int rc = format_text(markdown, &opts, &text, e);
 
-	*empty = rc == 0 && view_trim(str_view(&text)).n == 0;
-	if (rc == 0 && !*empty)
-		rc = outbox_add(o, user, kind, turn, str_view(&text), NULL, e);
+	if (rc == 0 && view_trim(str_view(&text)).n > 0)
+		rc = outbox_add(o, user, kind, turn, str_view(&text), &last, e);
+	*empty = rc == 0 && last == 0;
 	str_release(&text);
 	return rc;
 }

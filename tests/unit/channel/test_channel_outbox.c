@@ -833,10 +833,29 @@ static void an_endless_answer_is_cut_off_and_says_so(void **state)
 			"SELECT count(*) FROM channel_outbox WHERE text LIKE '%not kept%'"));
 }
 
+static void an_answer_that_formats_to_nothing_is_told_as_empty(void **state)
+{
+	static const char *const nothing[] = { "", " \n\n ", "<think>all of it</think>",
+		"\\`\\`\\`" };
+	struct fix *f = *state;
+	bool empty = true;
+
+	for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++) {
+		empty = false;
+		assert_int_equal(0, outbox_add_markdown(f->o, OWNER, PART_TEXT, 1,
+					    view_of(nothing[i]), &empty, NULL));
+		assert_true(empty);
+	}
+	assert_int_equal(0,
+		outbox_add_markdown(f->o, OWNER, PART_TEXT, 1, VIEW("word"), &empty, NULL));
+	assert_false(empty);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		T(an_answer_that_formats_to_nothing_is_told_as_empty),
 		T(sends_parts_in_order_a_second_apart),
 		T(never_has_two_sends_under_way),
 		T(users_take_turns),
