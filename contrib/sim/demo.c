@@ -192,15 +192,20 @@ static void scene_hello(struct demo *d)
 		"- **slow**: I take my time, so that you can send `/stop`\n");
 }
 
+/* Many lines as code, without the head in brackets; one is quoted, since that is what a phone wraps. */
 static void show_result(struct demo *d)
 {
 	struct view v = view_trim(d->result);
-	bool more = v.n > SHOW_MAX;
+	size_t end = view_find(v, '\n');
+	bool lines = end != v.n, more;
 
+	if (end && v.p[0] == '[' && v.p[end - 1] == ']')
+		v = lines ? view_from(v, end + 1) : view_from(view_cut(v, end - 1), 1);
+	more = v.n > SHOW_MAX;
 	v = view_cut(v, utf8_cut(v, SHOW_MAX));
-	str_adds(&d->out->text, "```\n");
+	str_adds(&d->out->text, lines ? "````\n" : "> ");
 	str_add(&d->out->text, v);
-	str_adds(&d->out->text, "\n```\n");
+	str_adds(&d->out->text, lines ? "\n````\n" : "\n\n");
 	if (more)
 		say(d, "（结果很长，这里只给出开头。）\n",
 			"(The result is long; this is its beginning.)\n");
