@@ -329,8 +329,20 @@ static void on_landed(void *arg)
 		timer_arm(c->grace, 0);
 }
 
+/* Nobody at a terminal waits for the next start. */
+static void drop_asks(struct control *c)
+{
+	struct err e = ERR_INIT;
+	int n;
+
+	if (inbox_clear_origin(&c->room, ORIGIN_TERMINAL, &n, &e) < 0)
+		log_warn(c->room.log, "control", "prompts of the terminal stay queued: %s", e.msg);
+	control_sweep(c);
+}
+
 void control_shutdown(struct control *c, int64_t grace_ms, void (*done)(void *), void *arg)
 {
+	drop_asks(c);
 	c->done = done;
 	c->done_arg = arg;
 	timer_arm(c->grace, grace_ms);

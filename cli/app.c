@@ -268,6 +268,7 @@ static void on_hup(void *arg, int signo)
 	struct app *a = arg;
 	struct config *fresh = NULL;
 	struct control_settings s;
+	struct str waits = STR_INIT(2048);
 	struct err e = ERR_INIT;
 	enum log_level level;
 
@@ -284,13 +285,13 @@ static void on_hup(void *arg, int signo)
 	}
 	if (log_level_parse(fresh->log_level, &level) == 0)
 		log_set_level(a->log, level);
-	/* The key belongs to the parts that need a restart; it moves over with them. */
-	free(fresh->model.api_key);
-	fresh->model.api_key = a->cfg->model.api_key;
-	a->cfg->model.api_key = NULL;
-	config_free(&a->cfg);
-	a->cfg = fresh;
+	config_adopt(a->cfg, fresh, &waits);
+	config_free(&fresh);
 	log_info(a->log, "app", "settings reloaded");
+	if (waits.n)
+		log_warn(a->log, "app", "changed, but not in force before kairo restart: %s",
+			str_cstr(&waits));
+	str_release(&waits);
 }
 
 /* --- Events of the channel -------------------------------------------------------------------- */

@@ -148,7 +148,6 @@ static int save(struct local *l, const struct engine_event *ev)
 		return -1;
 	if (ev->save(ev->save_arg, l->err) < 0) {
 		db_rollback(l->db);
-		db_commit(l->db, NULL); /* leaves the doomed transaction */
 		return -1;
 	}
 	return db_commit(l->db, l->err);

@@ -20,12 +20,19 @@ enum {
 	READY_FD = 3
 };
 
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
 int cmd_run(const struct home *h, int argc, char **argv)
 {
 	struct app_opts o = { .background = false, .ready_fd = -1 };
 
-	/* The form in which `start` calls us; not for people. */
-	if (argc == 2 && !strcmp(argv[1], "--background")) {
+	/* The form in which `start` calls us; not for people, who have no such pipe. */
+	if (argc == 2 && !strcmp(argv[1], "--background") && is_pipe(READY_FD)) {
 		o.background = true;
 		o.ready_fd = READY_FD;
 		fcntl(READY_FD, F_SETFD, FD_CLOEXEC);

@@ -526,6 +526,46 @@ static void wipe_key(struct config *c)
 	c->model.api_key = NULL;
 }
 
+static size_t width(const struct row *r)
+{
+	switch (r->key.type) {
+	case CONFIG_INT: return sizeof(int64_t);
+	case CONFIG_BOOL: return sizeof(bool);
+	default: return sizeof(char *);
+	}
+}
+
+static void exchange(struct config *a, struct config *b, const struct row *r)
+{
+	char kept[sizeof(int64_t) > sizeof(char *) ? sizeof(int64_t) : sizeof(char *)];
+
+	memcpy(kept, field(a, r), width(r));
+	memcpy(field(a, r), field(b, r), width(r));
+	memcpy(field(b, r), kept, width(r));
+}
+
+static bool differs(const struct config *a, const struct config *b, const struct row *r)
+{
+	struct str x = STR_INIT((size_t)1 << 20), y = STR_INIT((size_t)1 << 20);
+	bool differ = config_get(a, r->key.name, &x, NULL) < 0 ||
+	              config_get(b, r->key.name, &y, NULL) < 0 ||
+	              !view_eq(str_view(&x), str_view(&y));
+
+	str_release(&x);
+	str_release(&y);
+	return differ;
+}
+
+void config_adopt(struct config *c, struct config *fresh, struct str *waits)
+{
+	for (size_t i = 0; i < NROWS; i++) {
+		if (rows[i].key.live)
+			exchange(c, fresh, &rows[i]);
+		else if (differs(c, fresh, &rows[i]))
+			str_addf(waits, "%s%s", waits->n ? ", " : "", rows[i].key.name);
+	}
+}
+
 void config_free(struct config **cp)
 {
 	struct config *c = *cp;

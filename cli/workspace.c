@@ -23,10 +23,10 @@ static int check(const char *path, const char *home_root, struct err *e)
 	if (!strcmp(path, "/"))
 		return err_set(e, E_DENIED,
 			"the workspace cannot be /: kairo config set workspace ~/kairo");
-	if (home && realpath(home, user) && !strcmp(path, user))
+	if (home && realpath(home, user) && within(user, path))
 		return err_set(e, E_DENIED,
-			"the workspace cannot be your whole home folder: kairo config set workspace "
-			"~/kairo");
+			"the workspace cannot be your whole home folder, nor one that holds it: "
+			"kairo config set workspace ~/kairo");
 	if (within(path, home_root) || within(home_root, path))
 		return err_set(e, E_DENIED,
 			"the workspace %s and kairo's own folder %s may not contain one another",
