@@ -257,17 +257,16 @@ static bool has_ended(int pidfd, int wait_ms)
 	return rc > 0;
 }
 
-/* By the pidfd, which cannot mean another process; the group only while its leader lives, so that
- * its number cannot have been given to others. */
+/* The group only while its leader lives, so that its number cannot have been given to others; else
+ * by the pidfd, which cannot mean another process. Once: a second TERM asks a daemon to hurry. */
 static void signal_group(int pidfd, pid_t pid, int signo)
 {
 	bool own_group = getpgid(pid) == pid && getpgrp() != pid;
 
 	if (has_ended(pidfd, 0))
 		return;
-	if (own_group)
-		(void)kill(-pid, signo);
-	(void)pidfd_send_signal(pidfd, signo, NULL, 0);
+	if (!own_group || kill(-pid, signo) < 0)
+		(void)pidfd_send_signal(pidfd, signo, NULL, 0);
 }
 
 static int wait_unlocked(const char *home, struct err *e)
