@@ -216,6 +216,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILED;
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* ignored, it would take away how children ended */
 	signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is to us like a full disk */
 #ifndef KAIRO_TEST_HOOKS
 	prctl(PR_SET_DUMPABLE, 0); /* keys are in memory; no core file, no ptrace by siblings */

@@ -7,6 +7,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
+
 /* Is `inner` the same folder as `outer`, or below it? */
 static bool within(const char *inner, const char *outer)
 {
@@ -18,7 +20,7 @@ static bool within(const char *inner, const char *outer)
 static int check(const char *path, const char *home_root, struct err *e)
 {
 	char user[PATH_SIZE];
-	const char *home = getenv("HOME");
+	const char *home = user_home();
 
 	if (!strcmp(path, "/"))
 		return err_set(e, E_DENIED,
