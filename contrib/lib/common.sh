@@ -48,7 +48,7 @@ make_build_folder() {
 build() {
 	local log=$root/build/$1.log
 	make_build_folder
-	say "building ($1)"
+	say "building build/$1"
 	if ! (cd "$root" && cmake --preset "$1" && cmake --build --preset "$1") </dev/null >"$log" 2>&1; then
 		tail -n 40 "$log" >&2
 		die "the build failed; its last words stand above, all of them in $log" \
