@@ -41,6 +41,7 @@ enum chan_msg_state {
 struct chan_msg {
 	const char *id; /* exact decimal digits, or "h:" + 64 hex when derived */
 	bool derived_id;
+	const char *twin;  /* "h:...", alike for the same message under another id; NULL: none */
 	const char *from;  /* user id */
 	const char *token; /* context token; "" when absent. A secret */
 	struct view text;  /* all text items joined by LF, NUL and bad UTF-8 repaired */

@@ -24,11 +24,11 @@ enum disposition {
 	DISP_MEDIA /* nothing but attachments */
 };
 
-/* Ids are kept for 24 hours and at least this many, whichever is more; never more than the ceiling.
- */
+/* Ids are kept for 24 hours and at least those of 10,000 messages (two each), whichever is more;
+ * never more than the ceiling. */
 #define INBOX_SEEN_MS  ((int64_t)24 * 60 * 60 * 1000)
-#define INBOX_SEEN_MIN 10000
-#define INBOX_SEEN_MAX 200000
+#define INBOX_SEEN_MIN 20000
+#define INBOX_SEEN_MAX 400000
 
 /* 1: a new id, recorded now. 0: seen before. -1: not recorded. */
 int inbox_see(const struct room *r, const char *id, enum disposition what, struct err *e);

@@ -210,6 +210,23 @@ static int store_served(struct control *c, struct intake *in, struct err *e)
 	return outbox_add(c->outbox, m->from, in->kind, 0, str_view(&in->reply), NULL, e);
 }
 
+/* 1, 0, -1: has this message come before, under whatever id? */
+static int came_before(const struct control *c, const struct chan_msg *m, struct err *e)
+{
+	int rc = inbox_seen(&c->room, m->id, e);
+
+	return rc == 0 && m->twin ? inbox_seen(&c->room, m->twin, e) : rc;
+}
+
+static int remember(struct control *c, const struct intake *in, struct err *e)
+{
+	const struct chan_msg *m = in->msg;
+
+	if (m->twin && inbox_see(&c->room, m->twin, in->what, e) < 0)
+		return -1;
+	return inbox_see(&c->room, m->id, in->what, e);
+}
+
 /* 1: new, stored. 0: it came before. */
 static int store(struct control *c, struct intake *in, bool served, struct err *e)
 {
@@ -218,14 +235,14 @@ static int store(struct control *c, struct intake *in, bool served, struct err *
 
 	if (db_begin(c->room.db, e) < 0)
 		return -1;
-	rc = inbox_seen(&c->room, m->id, e);
+	rc = came_before(c, m, e);
 	if (rc != 0)
 		return sql_end(c->room.db, rc < 0 ? -1 : 0, e);
 	in->what = m->group ? DISP_GROUP : DISP_STRANGER;
 	if (served)
 		rc = store_served(c, in, e);
 	if (rc == 0)
-		rc = inbox_see(&c->room, m->id, in->what, e);
+		rc = remember(c, in, e);
 	if (rc >= 0)
 		test_halt("inbox.commit");
 	return sql_end(c->room.db, rc, e);
@@ -295,7 +312,7 @@ static void obey_stop(struct control *c, struct intake *in)
 	if (in->parse != COMMAND_OURS || !command_is_stop(&in->call))
 		return;
 	in->obeyed = was_obeyed(c, in->msg->id);
-	if (!in->obeyed && inbox_seen(&c->room, in->msg->id, NULL) != 1)
+	if (!in->obeyed && came_before(c, in->msg, NULL) != 1)
 		command_fence(c, in->msg->from, &in->call.stop);
 }
 

@@ -359,7 +359,8 @@ static void read_content(struct reader *r, const struct json *list)
 }
 
 /* --- Identity --------------------------------------------------------------------------------- */
-static void hash_id(struct reader *r, const char *kind, struct view value)
+/* "h:" and 64 hex digits: of the sender, the time and this. "" when memory has run out. */
+static const char *hash_of(struct reader *r, const char *kind, struct view value)
 {
 	static const char digits[] = "0123456789abcdef";
 	struct str s = STR_INIT(WIRE_BODY_MAX * 8);
@@ -378,8 +379,32 @@ static void hash_id(struct reader *r, const char *kind, struct view value)
 		id[3 + 2 * i] = digits[md[i] & 15];
 	}
 	str_release(&s);
-	r->m.id = keep_text(r, view_of(id));
+	return keep_text(r, view_of(id));
+}
+
+static void hash_id(struct reader *r, const char *kind, struct view value)
+{
+	r->m.id = hash_of(r, kind, value);
 	r->m.derived_id = true;
+}
+
+/* Servers have delivered a message again under another id, or without one (4). What the sender's own
+ * program said of it tells; its words alone would not: a second "ok" is a message. */
+static void read_twin(struct reader *r)
+{
+	struct view client = VIEW_NONE;
+	struct str text = STR_INIT(WIRE_BODY_MAX * 4);
+
+	if (r->m.sent_at == 0 ||
+		json_get_str(r->json, "client_id", JSON_OPTIONAL, 1, CHAN_ID_MAX, &client, NULL) != 1)
+		return;
+	str_addf(&text, "%zu\n%.*s\n", r->m.nitems, VIEW_FMT(client));
+	str_add(&text, r->m.text);
+	if (str_ok(&text))
+		r->m.twin = hash_of(r, "twin", str_view(&text));
+	else
+		r->no_memory = true;
+	str_release(&text);
 }
 
 static void derive_id(struct reader *r)
@@ -452,6 +477,7 @@ static void read_envelope(struct reader *r, int64_t type)
 	ok(r, json_get_array(r->json, "item_list", JSON_OPTIONAL, SIZE_MAX, &list, &e), &e);
 	read_id(r, list);
 	read_content(r, list);
+	read_twin(r);
 	if (type != 0 && type != 1) /* neither unnamed nor a user's: of a later time */
 		r->m.state = CHAN_MSG_UNSUPPORTED;
 }

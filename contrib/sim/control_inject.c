@@ -93,6 +93,8 @@ static int read_duplicate(struct order *o, const struct json *j, struct err *e)
 	o->spec.items = view_of(m->items);
 	o->spec.label = view_of(m->label);
 	o->spec.type = m->type;
+	o->spec.client = view_of(m->client);
+	o->spec.at = m->at;
 	o->spec.repeat = true;
 	o->spec.id = form == 1 ? VIEW_NONE : view_of(m->id);
 	o->spec.no_id = form == 3;

@@ -103,7 +103,6 @@ static void put_message(struct json_out *w, const struct bot *b, const struct in
 	const char *id = d->no_id ? NULL : d->id ? d->id : m->id;
 	const char *token = d->token ? d->token : m->token;
 	struct json *extra = NULL;
-	char text[64];
 
 	if (m->raw) {
 		json_put_raw(w, NULL, view_of(m->raw));
@@ -119,10 +118,8 @@ static void put_message(struct json_out *w, const struct bot *b, const struct in
 	json_put_z(w, "from_user_id", m->from);
 	if (!extra_has(extra, "to_user_id"))
 		json_put_z(w, "to_user_id", b->id);
-	if (!extra_has(extra, "client_id") && id) {
-		snprintf(text, sizeof(text), "wx-%s", id);
-		json_put_z(w, "client_id", text);
-	}
+	if (!extra_has(extra, "client_id") && m->client)
+		json_put_z(w, "client_id", m->client);
 	if (!extra_has(extra, "create_time_ms"))
 		json_put_int(w, "create_time_ms", m->at);
 	if (!extra_has(extra, "session_id"))

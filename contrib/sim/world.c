@@ -39,6 +39,7 @@ static void inbound_free(struct inbound *m)
 	free(m->from);
 	free(m->id);
 	free(m->token);
+	free(m->client);
 	free(m->text);
 	free(m->items);
 	free(m->extra);
@@ -292,6 +293,16 @@ static int copy_opt(char **to, struct view v)
 	return v.p && !*to ? -1 : 0;
 }
 
+static int choose_client(const struct inbound_spec *spec, struct inbound *m)
+{
+	char text[64];
+
+	if (spec->client.p || !m->id)
+		return copy_opt(&m->client, spec->client);
+	snprintf(text, sizeof(text), "wx-%s", m->id);
+	return copy_opt(&m->client, view_of(text));
+}
+
 static void forget_oldest(struct bot *b)
 {
 	struct inbound *m = b->in;
@@ -313,10 +324,11 @@ struct inbound *world_put(struct sim *s, struct bot *b, const struct inbound_spe
 	if (!m)
 		goto nomem;
 	m->n = b->last + 1;
-	m->at = sim_now(s);
+	m->at = spec->at ? spec->at : sim_now(s);
 	m->type = spec->type;
 	m->from = dup_view(spec->from);
-	if (!m->from || choose_id(s, spec, m) < 0 || choose_token(s, p, spec, m) < 0 ||
+	if (!m->from || choose_id(s, spec, m) < 0 || choose_client(spec, m) < 0 ||
+		choose_token(s, p, spec, m) < 0 ||
 		copy_opt(&m->text, spec->text) < 0 || copy_opt(&m->items, spec->items) < 0 ||
 		copy_opt(&m->extra, spec->extra) < 0 || copy_opt(&m->raw, spec->raw) < 0 ||
 		copy_opt(&m->label, spec->label) < 0)

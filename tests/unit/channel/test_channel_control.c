@@ -158,6 +158,42 @@ static void a_derived_id_is_remembered_too(void **state)
 	assert_int_equal(1, h->engine.starts);
 }
 
+static void a_message_under_another_id_is_the_same_message(void **state)
+{
+	struct house *h = *state;
+	struct chan_msg m = { .id = "1",
+		.twin = "h:aa",
+		.from = OWNER,
+		.token = "t",
+		.text = VIEW("x"),
+		.typed = true,
+		.quote_id = "" };
+
+	assert_int_equal(0, house_hear_msg(h, &m));
+	m.id = "2";
+	assert_int_equal(0, house_hear_msg(h, &m));
+	m.id = "h:0011";
+	m.derived_id = true;
+	assert_int_equal(0, house_hear_msg(h, &m));
+	assert_int_equal(1, h->engine.starts);
+	m.twin = "h:ab"; /* the same words, said again */
+	m.id = "3";
+	assert_int_equal(0, house_hear_msg(h, &m));
+	assert_int_equal(1, waiting(h));
+	/* A /stop that comes again stops nothing more. */
+	m.twin = "h:ac";
+	m.text = VIEW("/stop");
+	m.id = "4";
+	assert_int_equal(0, house_hear_msg(h, &m));
+	assert_int_equal(1, h->engine.cancels);
+	settle(h->w.loop);
+	assert_int_equal(2, h->engine.starts);
+	m.id = "5";
+	assert_int_equal(0, house_hear_msg(h, &m));
+	assert_int_equal(1, h->engine.cancels);
+	assert_true(h->engine.running);
+}
+
 static void strangers_and_groups_are_never_answered(void **state)
 {
 	static const char *const texts[] = { "hello", "/stop", "/status", "/help", "1",
@@ -1518,6 +1554,7 @@ int main(void)
 		T(the_newest_token_is_used),
 		T(a_replay_is_a_no_op_also_after_a_restart),
 		T(a_derived_id_is_remembered_too),
+		T(a_message_under_another_id_is_the_same_message),
 		T(strangers_and_groups_are_never_answered),
 		T(without_an_owner_nobody_is_served),
 		T(a_burst_of_thirty_with_room_for_twenty),

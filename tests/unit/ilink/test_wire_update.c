@@ -425,6 +425,50 @@ static void derives_the_same_id_for_another_token_only(void **state)
 	wire_update_release(&c);
 }
 
+static const char *twin_of(struct wire_update *u, const char *members)
+{
+	read_one(u, members);
+	return u->msgs[0].twin;
+}
+
+static void knows_a_message_again_under_another_id(void **state)
+{
+	static const char *const same[] = {
+		"\"message_id\":1,\"create_time_ms\":5,\"client_id\":\"c\",\"item_list\":[" TEXT("ok") "]",
+		"\"message_id\":2,\"create_time_ms\":\"5\",\"client_id\":\"c\",\"seq\":9,"
+		"\"context_token\":\"B\",\"item_list\":[" TEXT("ok") "]",
+		"\"create_time_ms\":5,\"client_id\":\"c\",\"item_list\":[" TEXT("ok") "]",
+	};
+	static const char *const others[] = {
+		"\"create_time_ms\":6,\"client_id\":\"c\",\"item_list\":[" TEXT("ok") "]",
+		"\"create_time_ms\":5,\"client_id\":\"d\",\"item_list\":[" TEXT("ok") "]",
+		"\"create_time_ms\":5,\"client_id\":\"c\",\"item_list\":[" TEXT("OK") "]",
+		"\"create_time_ms\":5,\"client_id\":\"c\",\"item_list\":[" TEXT("ok") ",{\"type\":3}]",
+	};
+	static const char *const unsure[] = {
+		"\"message_id\":1,\"client_id\":\"c\",\"item_list\":[" TEXT("ok") "]",
+		"\"message_id\":1,\"create_time_ms\":5,\"item_list\":[" TEXT("ok") "]",
+	};
+	struct wire_update a, b;
+
+	(void)state;
+	assert_non_null(twin_of(&a, same[0]));
+	assert_int_equal(strlen(a.msgs[0].twin), 66);
+	for (size_t i = 1; i < COUNT(same); i++) {
+		assert_string_equal(twin_of(&b, same[i]), a.msgs[0].twin);
+		wire_update_release(&b);
+	}
+	for (size_t i = 0; i < COUNT(others); i++) {
+		assert_string_not_equal(twin_of(&b, others[i]), a.msgs[0].twin);
+		wire_update_release(&b);
+	}
+	for (size_t i = 0; i < COUNT(unsure); i++) {
+		assert_null(twin_of(&b, unsure[i]));
+		wire_update_release(&b);
+	}
+	wire_update_release(&a);
+}
+
 /* --- Who and what kind -------------------------------------------------------------------------
  */
 static void leaves_out_own_echoes(void **state)
@@ -872,6 +916,7 @@ int main(void)
 		cmocka_unit_test(keeps_every_digit_of_an_id),
 		cmocka_unit_test(derives_an_id_where_there_is_none),
 		cmocka_unit_test(derives_the_same_id_for_another_token_only),
+		cmocka_unit_test(knows_a_message_again_under_another_id),
 		cmocka_unit_test(leaves_out_own_echoes),
 		cmocka_unit_test(tells_groups_and_kinds),
 		cmocka_unit_test(knows_a_group_by_its_sender),

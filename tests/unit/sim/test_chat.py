@@ -113,7 +113,9 @@ class Polls(SimTest):
         self.assertEqual(str(other_token["message_id"]), first["id"])
         self.assertNotEqual(other_token["context_token"], first["token"])
         self.assertNotIn("message_id", no_id)
-        self.assertTrue(all(text_of(x) == "a" for x in (m, same, other_id, other_token, no_id)))
+        for x in (m, same, other_id, other_token, no_id):
+            self.assertEqual((text_of(x), x["client_id"], x["create_time_ms"]),
+                             ("a", "wx-" + first["id"], m["create_time_ms"]))
 
     def test_a_batch_is_bounded(self):
         c = self.sim.client()
