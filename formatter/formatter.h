@@ -51,8 +51,8 @@ void think_close(struct think_filter **t);
  * the parts are the text, byte for byte, but for fences: from limit 64 up, code that is cut is
  * closed at the end of a part and opened again, with its info string, at the start of the next.
  *
- * No part is empty, and none is blank or a bare fence as long as the text holds no run of white space
- * and fence lines longer than half the limit. A text that shows nothing gives no parts. */
+ * No part is empty, and none is blank or a bare fence as long as the text holds no run of white
+ * space and fence lines longer than half the limit. A text that shows nothing gives no parts. */
 struct chunks {
 	struct view *parts; /* n views into text */
 	size_t n;

@@ -100,7 +100,7 @@ struct http_req {
 	/* Kept of a non-2xx body, the rest is not read; 0: body_max. One that declares more than
 	 * body_max is not read at all. */
 	size_t error_body_max;
-	bool connect_only;               /* name, connection and TLS alone: nothing is sent, and
+	bool connect_only;     /* name, connection and TLS alone: nothing is sent, and
 	                                    success has status 0 */
 	http_body_cb *on_body; /* NULL: collect */
 	http_done_cb *on_done; /* exactly once, from the loop, unless cancelled */

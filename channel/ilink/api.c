@@ -101,8 +101,8 @@ static size_t common_headers(const struct api *a, struct http_header *h)
 	return n;
 }
 
-static int start(
-	struct http_call **out, const struct api_call *c, struct http_req *req, struct err *e)
+static int start(struct http_call **out, const struct api_call *c, struct http_req *req,
+	struct err *e)
 {
 	struct str url = STR_INIT(8192);
 	int rc = -1;
@@ -210,8 +210,8 @@ static int add_masked(struct str *out, struct view text, const char *secret)
 	return str_add(out, text);
 }
 
-void api_refusal(
-	const struct wire_code *c, const char *secret, const char *secret2, char *why, size_t size)
+void api_refusal(const struct wire_code *c, const char *secret, const char *secret2, char *why,
+	size_t size)
 {
 	struct str one = STR_INIT(65536), two = STR_INIT(65536), all = STR_INIT(65536);
 

@@ -31,10 +31,10 @@ int api_init(struct api *a, const struct ilink_env *env, struct err *e);
 void api_hide(struct api *a, const char *secret);
 
 struct api_call {
-	struct http *http;	  /* which pool */
+	struct http *http;        /* which pool */
 	const char *base, *token; /* of the account; token NULL: none */
-	const char *endpoint;	  /* "ilink/bot/getupdates" */
-	struct view body;	  /* of a POST; unused by GET */
+	const char *endpoint;     /* "ilink/bot/getupdates" */
+	struct view body;         /* of a POST; unused by GET */
 	int64_t timeout_ms;
 	http_done_cb *done; /* as http_req's */
 	void *arg;
@@ -51,8 +51,8 @@ int api_call_account(struct http_call **out, struct api *a, const struct account
  * it did. why holds no secret and no query. */
 bool api_failed(const struct http_result *r, char *why, size_t size);
 /* "the server answered -2 (prepare failed)"; the secrets given are masked (NULL or "" are none). */
-void api_refusal(
-	const struct wire_code *c, const char *secret, const char *secret2, char *why, size_t size);
+void api_refusal(const struct wire_code *c, const char *secret, const char *secret2, char *why,
+	size_t size);
 
 /* Under wechat.com: the edge cuts long polls there (P1). */
 bool api_is_international(const char *base);

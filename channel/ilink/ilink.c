@@ -118,8 +118,8 @@ static void ilink_stop(struct channel *c, void (*done)(void *), void *arg)
 
 /* --- The rest of the operations ----------------------------------------------------------------
  */
-static int ilink_send(
-	struct channel *c, const struct chan_send *s, chan_sent_cb *cb, void *arg, struct err *e)
+static int ilink_send(struct channel *c, const struct chan_send *s, chan_sent_cb *cb, void *arg,
+	struct err *e)
 {
 	return sender_send(ilink_of(c)->sender, s, cb, arg, e);
 }
@@ -191,8 +191,8 @@ static int open_parts(struct ilink *k, const struct ilink_env *env, struct err *
 	return 0;
 }
 
-int ilink_open(
-	struct channel **out, const struct ilink_env *env, struct account *acc, struct err *e)
+int ilink_open(struct channel **out, const struct ilink_env *env, struct account *acc,
+	struct err *e)
 {
 	struct ilink *k = calloc(1, sizeof(*k));
 

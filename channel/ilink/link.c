@@ -47,9 +47,10 @@ int link_new(struct link **out, struct loop *loop, struct log *log, struct err *
 	*out = NULL;
 	if (!l)
 		return err_set(e, E_NOMEM, "no memory for the link");
-	*l = (struct link){
-		.loop = loop, .log = log, .st.link = CHAN_LINK_STOPPED, .told = CHAN_LINK_STOPPED
-	};
+	*l = (struct link){ .loop = loop,
+		.log = log,
+		.st.link = CHAN_LINK_STOPPED,
+		.told = CHAN_LINK_STOPPED };
 	if (timer_new(&l->tell, loop, link_on_tell, l, e) < 0) {
 		free(l);
 		return -1;

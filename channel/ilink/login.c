@@ -116,8 +116,8 @@ static void show(struct login *l, const struct wire_qr *qr)
 	int64_t now = loop_now(l->api.loop);
 
 	(void)copy_z(l->key, sizeof(l->key), view_of(qr->key));
-	(void)copy_z(
-		l->host, sizeof(l->host), view_of(l->base)); /* a redirect was the old scan's */
+	(void)copy_z(l->host, sizeof(l->host),
+		view_of(l->base)); /* a redirect was the old scan's */
 	l->codes++;
 	l->shown = now;
 	l->scanned = l->told = false;
@@ -227,7 +227,7 @@ static void redirect(struct login *l, const char *host)
 	struct http_url base;
 	struct err e = ERR_INIT;
 	bool plain = view_find(h, ':') < h.n &&
-		     http_url_parse(view_of(l->base), &base, NULL) == 0 && !base.tls;
+	             http_url_parse(view_of(l->base), &base, NULL) == 0 && !base.tls;
 	char url[ACCOUNT_URL_MAX + 1], why[256];
 
 	l->scanned = true;
@@ -273,9 +273,10 @@ static void confirmed(struct login *l, const struct wire_scanned *s)
 		return;
 	}
 	api_hide(&l->api, s->token);
-	r.result = (struct account_login){
-		.bot_id = s->bot_id, .user_id = s->user_id, .token = s->token, .base_url = base
-	};
+	r.result = (struct account_login){ .bot_id = s->bot_id,
+		.user_id = s->user_id,
+		.token = s->token,
+		.base_url = base };
 	finish(l);
 	l->cb(l->arg, &r);
 }
@@ -363,7 +364,7 @@ static void login_poll(struct login *l)
 	}
 	c.endpoint = str_cstr(&path);
 	rc = str_ok(&path) ? api_get(&l->call, &l->api, &c, &e)
-			   : err_set(&e, E_NOMEM, "no memory to ask for the code's status");
+	                   : err_set(&e, E_NOMEM, "no memory to ask for the code's status");
 	str_wipe(&path);
 	if (rc < 0)
 		fail(l, e.code, e.msg);
@@ -399,8 +400,8 @@ int login_number(struct login *l, struct view digits, struct err *e)
 	if (l->state != LOGIN_NUMBER)
 		return err_set(e, E_CONFLICT, "no number is asked for now");
 	if (!is_number(digits))
-		return err_set(
-			e, E_FORMAT, "the number on the phone has 1 to %d digits", NUMBER_MAX);
+		return err_set(e, E_FORMAT, "the number on the phone has 1 to %d digits",
+			NUMBER_MAX);
 	(void)copy_z(l->number, sizeof(l->number), digits);
 	l->state = LOGIN_POLLING;
 	timer_arm(l->next, 0);
@@ -418,8 +419,8 @@ static int copy_tokens(struct login *l, const struct login_opts *o, struct err *
 	return 0;
 }
 
-static int login_init(
-	struct login *l, const struct ilink_env *env, const struct login_opts *o, struct err *e)
+static int login_init(struct login *l, const struct ilink_env *env, const struct login_opts *o,
+	struct err *e)
 {
 	const char *base = o->base_url ? o->base_url : ACCOUNT_LOGIN_URL;
 	int64_t total = o->total_ms > 0 ? o->total_ms : TOTAL_MS;
@@ -428,8 +429,8 @@ static int login_init(
 		account_check_url(view_of(base), env->loopback, e) < 0 || copy_tokens(l, o, e) < 0)
 		return -1;
 	if (copy_z(l->base, sizeof(l->base), view_of(base)) < 0)
-		return err_set(
-			e, E_FORMAT, "the login address is longer than %d bytes", ACCOUNT_URL_MAX);
+		return err_set(e, E_FORMAT, "the login address is longer than %d bytes",
+			ACCOUNT_URL_MAX);
 	if (timer_new(&l->next, env->loop, login_on_next, l, e) < 0 ||
 		timer_new(&l->total, env->loop, login_on_total, l, e) < 0)
 		return -1;

@@ -8,7 +8,7 @@ struct notify {
 	struct api *api;
 	const struct account *acc;
 	struct http_call *call;
-	struct timer *again;	/* the next try of notifystart */
+	struct timer *again;    /* the next try of notifystart */
 	struct timer *patience; /* the caller waits no longer than this */
 	bool stopping;
 	int failures;

@@ -7,16 +7,16 @@
 #include "base/testhook.h"
 
 #define UNTOLD_MS      35000 /* client timeout until the server names one */
-#define HOLD_MS	       30000 /* how long a server that names none holds a poll */
+#define HOLD_MS        30000 /* how long a server that names none holds a poll */
 #define MARGIN_MS      5000
 #define TIMEOUT_MIN_MS 5000
 #define TIMEOUT_MAX_MS 60000
 #define FOREIGN_MS     10000
 #define HURRY_MS       3000
-#define LATE_MS	       1000    /* past its timeout by this much, a poll is restarted */
+#define LATE_MS        1000    /* past its timeout by this much, a poll is restarted */
 #define SLEPT_MS       10000   /* past it by this much, the machine slept */
 #define EDGE_FAST_MS   5000    /* a gateway's error before this is a failure, not an empty poll */
-#define LIFE_MS	       60000   /* short polls may stay silent this long before we ask */
+#define LIFE_MS        60000   /* short polls may stay silent this long before we ask */
 #define QUICK_MS       250     /* an answer without news this fast did not wait for any */
 #define PROBE_MS       3600000 /* of an expired login */
 #define REREAD_MS      60000   /* of the account file while the login is expired */
@@ -232,8 +232,8 @@ static void poll_unreadable(struct poll *p, const char *fault)
 			"`kairo login --force` starts behind them",
 			p->alike, p->fault);
 	else
-		snprintf(
-			why, sizeof(why), "the server's messages cannot be read: %.150s", p->fault);
+		snprintf(why, sizeof(why), "the server's messages cannot be read: %.150s",
+			p->fault);
 	poll_failed(p, why);
 }
 

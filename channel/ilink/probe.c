@@ -65,8 +65,8 @@ int ilink_probe_start(struct ilink_probe **out, const struct ilink_env *env,
 	if (api_init(&p->api, env, e) < 0 ||
 		account_check_url(view_of(account_base_url(acc)), env->loopback, e) < 0 ||
 		api_call_account(&p->call, &p->api, acc,
-			wire_write_config(
-				&body, &p->api.me, p->owner ? user : account_bot_id(acc), "", e),
+			wire_write_config(&body, &p->api.me, p->owner ? user : account_bot_id(acc),
+				"", e),
 			&body, c, e) < 0) {
 		free(p);
 		return -1;

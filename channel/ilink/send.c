@@ -80,13 +80,13 @@ static int check(const struct chan_send *what, struct err *e)
 	if (!what->to || !what->to[0] || !what->client_id || !what->client_id[0])
 		return err_set(e, E_FORMAT, "a message needs a receiver and a client id");
 	if (what->text.n == 0 || what->text.n > CHAN_TEXT_MAX)
-		return err_set(
-			e, E_FORMAT, "a message needs 1 to %zu bytes of text", CHAN_TEXT_MAX);
+		return err_set(e, E_FORMAT, "a message needs 1 to %zu bytes of text",
+			CHAN_TEXT_MAX);
 	return 0;
 }
 
-int sender_send(
-	struct sender *s, const struct chan_send *what, chan_sent_cb *cb, void *arg, struct err *e)
+int sender_send(struct sender *s, const struct chan_send *what, chan_sent_cb *cb, void *arg,
+	struct err *e)
 {
 	struct str body = STR_INIT(WIRE_REQUEST_MAX * 2);
 	struct api_call c = { .http = s->api->api_http,

@@ -14,8 +14,8 @@ struct sender;
 int sender_new(struct sender **out, struct api *api, const struct account *acc,
 	void (*stale)(void *), void *arg, struct err *e);
 void sender_free(struct sender **s);
-int sender_send(
-	struct sender *s, const struct chan_send *what, chan_sent_cb *cb, void *arg, struct err *e);
+int sender_send(struct sender *s, const struct chan_send *what, chan_sent_cb *cb, void *arg,
+	struct err *e);
 void sender_abort(struct sender *s);
 
 /* What a transfer that brought no readable answer means: may the server have seen the message? */

@@ -5,9 +5,9 @@
 
 #include "base/file.h"
 
-#define TICKET_LIFE_MS	86400000 /* fetched again at a random time within (8) */
-#define RETRY_FIRST_MS	2000
-#define RETRY_MAX_MS	3600000
+#define TICKET_LIFE_MS  86400000 /* fetched again at a random time within (8) */
+#define RETRY_FIRST_MS  2000
+#define RETRY_MAX_MS    3600000
 #define TICKET_YOUNG_MS 60000 /* a ticket refused so soon is not cured by another */
 
 enum typer_call { CALL_NONE, CALL_CONFIG, CALL_ON, CALL_OFF };
@@ -26,7 +26,7 @@ struct typer {
 	int64_t used;
 	int64_t fetched;   /* when the ticket came */
 	int64_t fetch_due; /* when the ticket is to be fetched (again) */
-	int64_t retry;	   /* the next delay after a failed fetch */
+	int64_t retry;     /* the next delay after a failed fetch */
 };
 
 struct typing {
@@ -219,12 +219,12 @@ static int typer_call(struct typer *u, enum typer_call what)
 
 	if (what == CALL_CONFIG) {
 		c.endpoint = "ilink/bot/getconfig";
-		written = wire_write_config(
-			&body, &t->api->me, u->user, u->token ? u->token : "", NULL);
+		written = wire_write_config(&body, &t->api->me, u->user, u->token ? u->token : "",
+			NULL);
 	} else {
 		c.endpoint = "ilink/bot/sendtyping";
-		written = wire_write_typing(
-			&body, &t->api->me, u->user, u->ticket, what == CALL_ON, NULL);
+		written = wire_write_typing(&body, &t->api->me, u->user, u->ticket, what == CALL_ON,
+			NULL);
 	}
 	u->what = what;
 	return api_call_account(&u->call, t->api, t->acc, written, &body, c, NULL);

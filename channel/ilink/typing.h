@@ -10,8 +10,8 @@
 #include "channel/ilink/api.h"
 
 #define TYPING_USERS_MAX 64 /* whose tickets are kept; the one idle longest goes first */
-#define TYPING_EVERY_MS	 5000
-#define TYPING_MAX_MS	 1800000 /* a turn may last longer, "typing" does not */
+#define TYPING_EVERY_MS  5000
+#define TYPING_MAX_MS    1800000 /* a turn may last longer, "typing" does not */
 
 struct typing;
 

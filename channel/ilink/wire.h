@@ -14,15 +14,15 @@
 #include "base/str.h"
 #include "channel/channel.h"
 
-#define WIRE_BODY_MAX	   ((size_t)2 << 20) /* bytes of any answer */
+#define WIRE_BODY_MAX      ((size_t)2 << 20) /* bytes of any answer */
 #define WIRE_REQUEST_MAX   ((size_t)4 << 20) /* bytes of any request: 1 MiB of text, escaped */
-#define WIRE_TICKET_MAX	   4096
-#define WIRE_QR_KEY_MAX	   1024
+#define WIRE_TICKET_MAX    4096
+#define WIRE_QR_KEY_MAX    1024
 #define WIRE_QR_TEXT_MAX   2048
-#define WIRE_HOST_MAX	   255
-#define WIRE_NAME_MAX	   4096 /* a file name as the sender claims it */
-#define WIRE_PARAM_MAX	   8192 /* a media URL or parameter */
-#define WIRE_KEY_MAX	   128	/* a media key, still encoded */
+#define WIRE_HOST_MAX      255
+#define WIRE_NAME_MAX      4096 /* a file name as the sender claims it */
+#define WIRE_PARAM_MAX     8192 /* a media URL or parameter */
+#define WIRE_KEY_MAX       128  /* a media key, still encoded */
 #define WIRE_BOT_AGENT_MAX 256
 
 #define WIRE_EXPIRED (-14) /* the token is not, or no longer, good (11) */
@@ -30,7 +30,7 @@
 /* --- Answers ---------------------------------------------------------------------------------- */
 /* ret and errcode as one (1.5): each may be absent, or a number as a string. */
 struct wire_code {
-	int64_t code;	/* 0: success. WIRE_EXPIRED if either is, else ret, else errcode */
+	int64_t code;   /* 0: success. WIRE_EXPIRED if either is, else ret, else errcode */
 	char text[200]; /* errmsg on one safe, redacted line; "" when absent */
 };
 
@@ -96,7 +96,7 @@ struct wire_update {
 	int64_t told_ms;    /* longpolling_timeout_ms, 1 and up; 0: absent or not usable */
 	struct chan_msg *msgs;
 	size_t nmsgs;
-	size_t echoes;	      /* of our own messages; left out */
+	size_t echoes;        /* of our own messages; left out */
 	size_t malformed;     /* left out, or handed on as CHAN_MSG_UNREADABLE */
 	size_t dropped_items; /* attachments over CHAN_ITEMS_MAX */
 	struct wire_note notes[WIRE_NOTES_MAX];
@@ -123,10 +123,10 @@ struct wire_self {
 
 /* Each appends one JSON body; -1 on text that is not UTF-8 or too long. */
 int wire_write_notify(struct str *out, const struct wire_self *me, struct err *e);
-int wire_write_updates(
-	struct str *out, const struct wire_self *me, const char *cursor, struct err *e);
-int wire_write_text(
-	struct str *out, const struct wire_self *me, const struct chan_send *s, struct err *e);
+int wire_write_updates(struct str *out, const struct wire_self *me, const char *cursor,
+	struct err *e);
+int wire_write_text(struct str *out, const struct wire_self *me, const struct chan_send *s,
+	struct err *e);
 int wire_write_config(struct str *out, const struct wire_self *me, const char *user,
 	const char *token, struct err *e); /* token "" is left out */
 int wire_write_typing(struct str *out, const struct wire_self *me, const char *user,

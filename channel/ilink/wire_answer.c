@@ -131,8 +131,8 @@ int wire_read_config(struct view body, struct wire_config *out, struct err *e)
 		return -1;
 	rc = wire_get_code(root, &out->code, e);
 	if (rc == 0 && out->code.code == 0)
-		rc = get_text(
-			root, "typing_ticket", JSON_OPTIONAL, out->ticket, sizeof(out->ticket), e);
+		rc = get_text(root, "typing_ticket", JSON_OPTIONAL, out->ticket,
+			sizeof(out->ticket), e);
 	json_free(&root);
 	return rc;
 }

@@ -25,8 +25,8 @@ int wire_write_notify(struct str *out, const struct wire_self *me, struct err *e
 	return json_out_end(&w, e);
 }
 
-int wire_write_updates(
-	struct str *out, const struct wire_self *me, const char *cursor, struct err *e)
+int wire_write_updates(struct str *out, const struct wire_self *me, const char *cursor,
+	struct err *e)
 {
 	struct json_out w;
 
@@ -38,8 +38,8 @@ int wire_write_updates(
 	return json_out_end(&w, e);
 }
 
-int wire_write_text(
-	struct str *out, const struct wire_self *me, const struct chan_send *s, struct err *e)
+int wire_write_text(struct str *out, const struct wire_self *me, const struct chan_send *s,
+	struct err *e)
 {
 	struct json_out w;
 

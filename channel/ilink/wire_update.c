@@ -34,10 +34,10 @@ struct reader {
 	const struct json *json;
 	struct chan_msg m;
 	struct chan_item items[CHAN_ITEMS_MAX];
-	struct str text;	/* scratch, kept from message to message */
+	struct str text;        /* scratch, kept from message to message */
 	bool typed, transcript; /* where the text came from */
-	bool quoted;		/* a quote was met: the first counts */
-	bool bad;		/* malformed; why says how */
+	bool quoted;            /* a quote was met: the first counts */
+	bool bad;               /* malformed; why says how */
 	bool no_memory;
 	struct err why;
 };
@@ -119,8 +119,8 @@ static int64_t claim(const struct json *obj, const char *name)
 }
 
 /* An opaque member that must outlive nothing but the tree, which holds it. */
-static const char *opaque_or_empty(
-	struct reader *r, const struct json *obj, const char *name, size_t max)
+static const char *opaque_or_empty(struct reader *r, const struct json *obj, const char *name,
+	size_t max)
 {
 	struct view v = VIEW_NONE;
 	struct err e = ERR_INIT;
@@ -228,8 +228,8 @@ static struct view text_of(struct reader *r, const struct json *item, const char
 	return v;
 }
 
-static struct chan_item *read_attachment(
-	struct reader *r, const struct json *item, const struct media_kind *kind)
+static struct chan_item *read_attachment(struct reader *r, const struct json *item,
+	const struct media_kind *kind)
 {
 	const struct json *payload = object_of(r, item, kind->payload);
 	struct chan_item *it = add_item(r, kind->kind);
@@ -340,7 +340,7 @@ static void read_content(struct reader *r, const struct json *list)
 	struct chan_item *items;
 
 	if (list)
-		json_each (item, list)
+		json_each(item, list)
 			read_item(r, item);
 	r->m.text = (struct view){ keep_text(r, str_view(&r->text)), r->text.n };
 	/* Commands count only where no word of the text was heard by a machine (5.3). */
@@ -395,8 +395,8 @@ static void read_twin(struct reader *r)
 	struct view client = VIEW_NONE;
 	struct str text = STR_INIT(WIRE_BODY_MAX * 4);
 
-	if (r->m.sent_at == 0 ||
-		json_get_str(r->json, "client_id", JSON_OPTIONAL, 1, CHAN_ID_MAX, &client, NULL) != 1)
+	if (r->m.sent_at == 0 || json_get_str(r->json, "client_id", JSON_OPTIONAL, 1, CHAN_ID_MAX,
+					 &client, NULL) != 1)
 		return;
 	str_addf(&text, "%zu\n%.*s\n", r->m.nitems, VIEW_FMT(client));
 	str_add(&text, r->m.text);
@@ -556,7 +556,7 @@ static int read_messages(struct wire_update *u, struct err *e)
 	u->msgs = keep(u, json_count(list) * sizeof(*u->msgs));
 	if (!u->msgs)
 		return err_set(e, E_NOMEM, "no memory for the messages of one answer");
-	json_each (m, list)
+	json_each(m, list)
 		read_message(&r, m, at++);
 	str_release(&r.text);
 	if (r.no_memory)
@@ -566,8 +566,8 @@ static int read_messages(struct wire_update *u, struct err *e)
 
 static int read_cursor(struct wire_update *u, struct err *e)
 {
-	return wire_get_opaque(
-		u->tree, "get_updates_buf", JSON_OPTIONAL, ACCOUNT_CURSOR_MAX, &u->cursor, e);
+	return wire_get_opaque(u->tree, "get_updates_buf", JSON_OPTIONAL, ACCOUNT_CURSOR_MAX,
+		&u->cursor, e);
 }
 
 int wire_read_update(struct wire_update *out, struct view body, struct err *e)

@@ -328,10 +328,9 @@ struct inbound *world_put(struct sim *s, struct bot *b, const struct inbound_spe
 	m->type = spec->type;
 	m->from = dup_view(spec->from);
 	if (!m->from || choose_id(s, spec, m) < 0 || choose_client(spec, m) < 0 ||
-		choose_token(s, p, spec, m) < 0 ||
-		copy_opt(&m->text, spec->text) < 0 || copy_opt(&m->items, spec->items) < 0 ||
-		copy_opt(&m->extra, spec->extra) < 0 || copy_opt(&m->raw, spec->raw) < 0 ||
-		copy_opt(&m->label, spec->label) < 0)
+		choose_token(s, p, spec, m) < 0 || copy_opt(&m->text, spec->text) < 0 ||
+		copy_opt(&m->items, spec->items) < 0 || copy_opt(&m->extra, spec->extra) < 0 ||
+		copy_opt(&m->raw, spec->raw) < 0 || copy_opt(&m->label, spec->label) < 0)
 		goto nomem;
 	m->seq = world_seq(s);
 	b->last = m->n;

@@ -28,7 +28,7 @@ struct inbound {
 	uint64_t seq; /* position in the whole conversation */
 	int64_t at;
 	char *from, *id, *token; /* id, token NULL: left out */
-	char *client;            /* the sender's own id: the same however often it comes; NULL: none */
+	char *client;            /* the sender's own id: the same at each coming; NULL: none */
 	bool id_number;
 	char *text;  /* or: */
 	char *items; /* JSON array as text */
@@ -97,8 +97,8 @@ struct inbound_spec {
 	struct view token; /* p NULL: a new one (or the same, by setting) */
 	bool no_token;
 	struct view text, items, extra, raw, label; /* p NULL: not given */
-	struct view client; /* p NULL: made of the id */
-	int64_t at;         /* 0: now */
+	struct view client;                         /* p NULL: made of the id */
+	int64_t at;                                 /* 0: now */
 	int type;
 	bool repeat; /* an old message again: opens no window, resets no count */
 };

@@ -5,7 +5,7 @@
 #include "channel/ilink/ilink.h"
 #include "server.h"
 
-#define RIG_BOT	  "0123456789ab@im.bot"
+#define RIG_BOT   "0123456789ab@im.bot"
 #define RIG_USER  "o9cqExampleUser@im.wechat"
 #define RIG_TOKEN "0123456789ab@im.bot:06000000aa11"
 
@@ -41,17 +41,17 @@ void rig_send(struct rig *r, const char *text);
 bool rig_log_has(struct rig *r, const char *text);
 
 void rig_step(struct rig *r);
-void rig_settle(struct rig *r);		  /* until nothing more happens by itself */
+void rig_settle(struct rig *r);           /* until nothing more happens by itself */
 void rig_turn(struct rig *r, int64_t ms); /* the clock, then settle */
 
 /* Run the loop until it is so. */
-#define UNTIL(r, cond)                                                                             \
-	do {                                                                                       \
-		for (int i_ = 0; !(cond); i_++) {                                                  \
-			if (i_ > 4000)                                                             \
-				fail_msg("never so: %s", #cond);                                   \
-			rig_step(r);                                                               \
-		}                                                                                  \
+#define UNTIL(r, cond) \
+	do { \
+		for (int i_ = 0; !(cond); i_++) { \
+			if (i_ > 4000) \
+				fail_msg("never so: %s", #cond); \
+			rig_step(r); \
+		} \
 	} while (0)
 
 #endif

@@ -8,12 +8,12 @@
 
 #include "rig.h"
 
-#define QR(key)                                                                                    \
+#define QR(key) \
 	"{\"ret\":0,\"qrcode\":\"" key "\",\"qrcode_img_content\":\"https://x/q?k=" key "\"}"
 #define STATUS(s) "{\"ret\":0,\"status\":\"" s "\"}"
-#define CONFIRMED(base)                                                                            \
-	"{\"ret\":0,\"status\":\"confirmed\",\"bot_token\":\"" RIG_TOKEN                           \
-	"\",\"ilink_bot_id\":\"" RIG_BOT "\",\"baseurl\":\"" base                                  \
+#define CONFIRMED(base) \
+	"{\"ret\":0,\"status\":\"confirmed\",\"bot_token\":\"" RIG_TOKEN \
+	"\",\"ilink_bot_id\":\"" RIG_BOT "\",\"baseurl\":\"" base \
 	"\",\"ilink_user_id\":\"" RIG_USER "\"}"
 
 struct trial {
@@ -109,8 +109,8 @@ static void assert_events(const struct trial *t, size_t n, const enum login_even
 		assert_int_equal(t->events[i], ev[i]);
 	assert_int_equal(t->n, n);
 }
-#define EVENTS(t, ...)                                                                             \
-	assert_events(t, sizeof((enum login_event[]){ __VA_ARGS__ }) / sizeof(enum login_event),   \
+#define EVENTS(t, ...) \
+	assert_events(t, sizeof((enum login_event[]){ __VA_ARGS__ }) / sizeof(enum login_event), \
 		(enum login_event[]){ __VA_ARGS__ })
 
 /* Answer the poll that hangs, and be at the next one. */
@@ -536,8 +536,8 @@ static void a_login_without_owner_is_one(void **state)
 
 	server_push(t->r->srv, "get_bot_qrcode", 200, QR("a"));
 	begin(t);
-	status_is(
-		t, "{\"status\":\"confirmed\",\"ilink_bot_id\":\"b\",\"bot_token\":\"tttttttt\"}");
+	status_is(t,
+		"{\"status\":\"confirmed\",\"ilink_bot_id\":\"b\",\"bot_token\":\"tttttttt\"}");
 	EVENTS(t, LOGIN_SHOW_QR, LOGIN_DONE);
 	assert_string_equal(t->user, "");
 }

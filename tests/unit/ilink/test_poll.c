@@ -12,8 +12,8 @@
 
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
 #define BASE_INFO "\"base_info\":{\"channel_version\":\"2.4.9\",\"bot_agent\":\"Example/1.0.0\"}"
-#define MSG(id)                                                                                    \
-	"{\"message_id\":" id ",\"from_user_id\":\"" RIG_USER                                      \
+#define MSG(id) \
+	"{\"message_id\":" id ",\"from_user_id\":\"" RIG_USER \
 	"\",\"item_list\":[{\"type\":1,\"text_item\":{\"text\":\"hi\"}}]}"
 
 static int set_up(void **state)
@@ -62,8 +62,8 @@ static void assert_links(const struct rig *r, size_t n, const enum chan_link *li
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(r->links[i], links[i]);
 }
-#define LINKS(r, ...)                                                                              \
-	assert_links(r, sizeof((enum chan_link[]){ __VA_ARGS__ }) / sizeof(enum chan_link),        \
+#define LINKS(r, ...) \
+	assert_links(r, sizeof((enum chan_link[]){ __VA_ARGS__ }) / sizeof(enum chan_link), \
 		(enum chan_link[]){ __VA_ARGS__ })
 
 /* --- Pure ------------------------------------------------------------------------------------- */
@@ -91,8 +91,8 @@ static void clamps_the_client_timeout(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_int_equal(
-			poll_timeout_ms(rows[i].told, rows[i].international, rows[i].hurry),
+		assert_int_equal(poll_timeout_ms(rows[i].told, rows[i].international,
+					 rows[i].hurry),
 			rows[i].ms);
 }
 
@@ -421,8 +421,8 @@ static void asks_another_way_when_short_polls_stay_silent(void **state)
 	for (int i = 0; i < 4; i++)
 		rig_turn(r, 3100);
 	assert_int_equal(server_count(r->srv, "getconfig"), 1);
-	assert_non_null(strstr(
-		server_get(r->srv, "getconfig", 0)->body, "\"ilink_user_id\":\"" RIG_USER "\""));
+	assert_non_null(strstr(server_get(r->srv, "getconfig", 0)->body,
+		"\"ilink_user_id\":\"" RIG_USER "\""));
 	assert_int_equal(rig_status(r).link, CHAN_LINK_UP);
 	/* and when that is not answered either */
 	server_always(r->srv, "getconfig", 500, "");
@@ -529,8 +529,8 @@ static void tries_once_more_and_then_calls_the_login_expired(void **state)
 {
 	struct rig *r = *state;
 
-	server_always(
-		r->srv, "getupdates", 200, "{\"errcode\":-14,\"errmsg\":\"session timeout\"}");
+	server_always(r->srv, "getupdates", 200,
+		"{\"errcode\":-14,\"errmsg\":\"session timeout\"}");
 	rig_start(r);
 	UNTIL(r, rig_status(r).link == CHAN_LINK_EXPIRED);
 	rig_settle(r);
@@ -595,8 +595,8 @@ static void adopts_a_token_that_was_replaced_on_disk(void **state)
 	rig_start(r);
 	UNTIL(r, polls(r) == 3);
 	assert_string_equal(request_header(poll_at(r, 0), "Authorization"), "Bearer " RIG_TOKEN);
-	assert_string_equal(
-		request_header(poll_at(r, 1), "Authorization"), "Bearer " RIG_BOT ":0600000000bb");
+	assert_string_equal(request_header(poll_at(r, 1), "Authorization"),
+		"Bearer " RIG_BOT ":0600000000bb");
 	assert_int_equal(rig_status(r).link, CHAN_LINK_UP);
 }
 
@@ -648,8 +648,8 @@ static void never_writes_over_another_login(void **state)
 
 	start_idle(r);
 	rig_login(r, "ffffffffffff@im.bot", "ffffffffffff@im.bot:06");
-	server_answer(
-		r->srv, "getupdates", 200, "{\"msgs\":[" MSG("7") "],\"get_updates_buf\":\"c1\"}");
+	server_answer(r->srv, "getupdates", 200,
+		"{\"msgs\":[" MSG("7") "],\"get_updates_buf\":\"c1\"}");
 	UNTIL(r, rig_status(r).link == CHAN_LINK_REPLACED);
 	assert_string_equal(str_cstr(&r->ids), "7,"); /* stored: nothing is lost */
 	assert_int_equal(account_load(&stored, r->home, NULL), 0);
@@ -725,8 +725,8 @@ static void a_batch_may_call_the_channel(void **state)
 	struct rig *r = *state;
 
 	r->in_batch = hurry_now;
-	server_push(
-		r->srv, "getupdates", 200, "{\"msgs\":[" MSG("7") "],\"get_updates_buf\":\"c\"}");
+	server_push(r->srv, "getupdates", 200,
+		"{\"msgs\":[" MSG("7") "],\"get_updates_buf\":\"c\"}");
 	rig_start(r);
 	UNTIL(r, polls(r) == 2);
 	rig_turn(r, 3100);
@@ -753,8 +753,8 @@ static void says_goodbye_when_stopped(void **state)
 	UNTIL(r, r->stopped);
 	rig_settle(r);
 	assert_int_equal(server_count(r->srv, "notifystop"), 1);
-	assert_string_equal(
-		server_get(r->srv, "notifystop", 0)->target, "/ilink/bot/msg/notifystop");
+	assert_string_equal(server_get(r->srv, "notifystop", 0)->target,
+		"/ilink/bot/msg/notifystop");
 	assert_string_equal(server_get(r->srv, "notifystop", 0)->body, "{" BASE_INFO "}");
 	assert_int_equal(server_hanging(r->srv, "getupdates"), 0);
 	assert_int_equal(polls(r), 2);
@@ -797,8 +797,8 @@ static void may_be_stopped_from_inside_a_batch(void **state)
 	struct rig *r = *state;
 
 	r->in_batch = stop_in_batch;
-	server_push(
-		r->srv, "getupdates", 200, "{\"msgs\":[" MSG("7") "],\"get_updates_buf\":\"c\"}");
+	server_push(r->srv, "getupdates", 200,
+		"{\"msgs\":[" MSG("7") "],\"get_updates_buf\":\"c\"}");
 	rig_start(r);
 	UNTIL(r, r->stopped);
 	rig_settle(r);

@@ -130,9 +130,10 @@ static void fetches_another_ticket_when_one_has_run_out(void **state)
 	assert_int_equal(count_status(r, 1), shown + 2); /* refused, then shown at once */
 	typing(r, false);
 	assert_int_equal(count_status(r, 2), 1);
-	assert_non_null(strstr(
-		server_get(r->srv, "sendtyping", server_count(r->srv, "sendtyping") - 1)->body,
-		"\"typing_ticket\":\"second\""));
+	assert_non_null(
+		strstr(server_get(r->srv, "sendtyping", server_count(r->srv, "sendtyping") - 1)
+				->body,
+			"\"typing_ticket\":\"second\""));
 }
 
 static void does_not_storm_when_fresh_tickets_are_refused(void **state)

@@ -180,14 +180,14 @@ static void reads_a_typing_ticket(void **state)
 	struct wire_config c;
 
 	(void)state;
-	assert_int_equal(
-		wire_read_config(VIEW("{\"ret\":0,\"typing_ticket\":\"AARTExample=\"}"), &c, NULL),
+	assert_int_equal(wire_read_config(VIEW("{\"ret\":0,\"typing_ticket\":\"AARTExample=\"}"),
+				 &c, NULL),
 		0);
 	assert_string_equal(c.ticket, "AARTExample=");
 	assert_int_equal(wire_read_config(VIEW("{}"), &c, NULL), 0);
 	assert_string_equal(c.ticket, "");
-	assert_int_equal(
-		wire_read_config(VIEW("{\"ret\":-4,\"typing_ticket\":\"x\"}"), &c, NULL), 0);
+	assert_int_equal(wire_read_config(VIEW("{\"ret\":-4,\"typing_ticket\":\"x\"}"), &c, NULL),
+		0);
 	assert_string_equal(c.ticket, "");
 	assert_int_equal(wire_read_config(VIEW("{\"typing_ticket\":7}"), &c, NULL), -1);
 	assert_int_equal(wire_read_config(VIEW("{\"typing_ticket\":\"a b\"}"), &c, NULL), -1);

@@ -11,7 +11,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct wire_self me = { "2.4.9", "Example/1.0.0 (linux; x86_64)" };
-#define BASE_INFO                                                                                  \
+#define BASE_INFO \
 	"\"base_info\":{\"channel_version\":\"2.4.9\",\"bot_agent\":\"Example/1.0.0 (linux; x86_64)\"}"
 
 /* --- Headers: the wire reference's vectors ---------------------------------------------------- */
@@ -164,9 +164,10 @@ static void writes_exactly_one_text_item(void **state)
 
 static void leaves_unknown_fields_out(void **state)
 {
-	struct chan_send what = {
-		.to = "u", .token = "", .client_id = "c", .text = VIEW("\"\\\n")
-	};
+	struct chan_send what = { .to = "u",
+		.token = "",
+		.client_id = "c",
+		.text = VIEW("\"\\\n") };
 	struct str s = STR_INIT(4096);
 
 	(void)state;
@@ -187,9 +188,10 @@ static void refuses_text_that_is_not_utf8(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(bad); i++) {
-		struct chan_send what = {
-			.to = "u", .token = "", .client_id = "c", .text = bad[i]
-		};
+		struct chan_send what = { .to = "u",
+			.token = "",
+			.client_id = "c",
+			.text = bad[i] };
 		struct str s = STR_INIT(4096);
 		struct err e = ERR_INIT;
 
@@ -220,8 +222,8 @@ static void writes_config_typing_and_code_requests(void **state)
 		"}");
 	str_reset(&s);
 	assert_int_equal(wire_write_qr(&s, tokens, 2, NULL), 0);
-	assert_string_equal(
-		str_cstr(&s), "{\"local_token_list\":[\"tokenNewest\",\"tokenOlder\"]}");
+	assert_string_equal(str_cstr(&s),
+		"{\"local_token_list\":[\"tokenNewest\",\"tokenOlder\"]}");
 	str_reset(&s);
 	assert_int_equal(wire_write_qr(&s, NULL, 0, NULL), 0);
 	assert_string_equal(str_cstr(&s), "{\"local_token_list\":[]}");

@@ -9,8 +9,8 @@
 #include "channel/ilink/wire.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-#define FROM	 "\"from_user_id\":\"o9A@im.wechat\""
-#define TEXT(t)	 "{\"type\":1,\"text_item\":{\"text\":\"" t "\"}}"
+#define FROM     "\"from_user_id\":\"o9A@im.wechat\""
+#define TEXT(t)  "{\"type\":1,\"text_item\":{\"text\":\"" t "\"}}"
 
 static void read_ok(struct wire_update *u, struct view body)
 {
@@ -434,7 +434,8 @@ static const char *twin_of(struct wire_update *u, const char *members)
 static void knows_a_message_again_under_another_id(void **state)
 {
 	static const char *const same[] = {
-		"\"message_id\":1,\"create_time_ms\":5,\"client_id\":\"c\",\"item_list\":[" TEXT("ok") "]",
+		"\"message_id\":1,\"create_time_ms\":5,\"client_id\":\"c\",\"item_list\":[" TEXT(
+			"ok") "]",
 		"\"message_id\":2,\"create_time_ms\":\"5\",\"client_id\":\"c\",\"seq\":9,"
 		"\"context_token\":\"B\",\"item_list\":[" TEXT("ok") "]",
 		"\"create_time_ms\":5,\"client_id\":\"c\",\"item_list\":[" TEXT("ok") "]",
@@ -443,7 +444,8 @@ static void knows_a_message_again_under_another_id(void **state)
 		"\"create_time_ms\":6,\"client_id\":\"c\",\"item_list\":[" TEXT("ok") "]",
 		"\"create_time_ms\":5,\"client_id\":\"d\",\"item_list\":[" TEXT("ok") "]",
 		"\"create_time_ms\":5,\"client_id\":\"c\",\"item_list\":[" TEXT("OK") "]",
-		"\"create_time_ms\":5,\"client_id\":\"c\",\"item_list\":[" TEXT("ok") ",{\"type\":3}]",
+		"\"create_time_ms\":5,\"client_id\":\"c\",\"item_list\":[" TEXT(
+			"ok") ",{\"type\":3}]",
 	};
 	static const char *const unsure[] = {
 		"\"message_id\":1,\"client_id\":\"c\",\"item_list\":[" TEXT("ok") "]",
@@ -852,8 +854,8 @@ static void bounds_every_field(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		assert_int_equal(state_of_field(rows[i].before, rows[i].max - 1, rows[i].after),
 			CHAN_MSG_OK);
-		assert_int_equal(
-			state_of_field(rows[i].before, rows[i].max, rows[i].after), CHAN_MSG_OK);
+		assert_int_equal(state_of_field(rows[i].before, rows[i].max, rows[i].after),
+			CHAN_MSG_OK);
 		assert_int_equal(state_of_field(rows[i].before, rows[i].max + 1, rows[i].after),
 			CHAN_MSG_UNREADABLE);
 	}
