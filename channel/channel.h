@@ -73,8 +73,8 @@ struct chan_status {
 };
 
 struct chan_events {
-	/* Make these durable. 0: all are, the channel may move its cursor past them. -1: nothing may be
-	 * lost: the channel keeps its cursor, reports DEGRADED and fetches again later. */
+	/* Make these durable. 0: all are, the channel may move its cursor past them. -1: nothing
+	 * may be lost: the channel keeps its cursor, reports DEGRADED and fetches again later. */
 	int (*batch)(void *arg, const struct chan_msg *msgs, size_t n, struct err *e);
 	void (*link)(void *arg, const struct chan_status *s); /* on each change of link */
 	void *arg;
@@ -114,11 +114,13 @@ struct channel_ops {
 	int (*start)(struct channel *c, const struct chan_events *ev, struct err *e);
 	/* Say goodbye to the server (bounded, 2 s) and stop; done fires once, from the loop. */
 	void (*stop)(struct channel *c, void (*done)(void *), void *arg);
-	/* One send at a time; -1 when one is under way or nothing could be started (cb not called). */
+	/* One send at a time; -1 when one is under way or nothing could be started (cb not
+	 * called). */
 	int (*send)(struct channel *c, const struct chan_send *s, chan_sent_cb *cb, void *arg,
 		struct err *e);
 	void (*abort_send)(struct channel *c); /* no callback; the outcome is unknown */
-	/* Typing on: shown at once and refreshed until off. Off: cancelled once. Failures are silent. */
+	/* Typing on: shown at once and refreshed until off. Off: cancelled once. Failures are
+	 * silent. */
 	void (*typing)(struct channel *c, const char *user, const char *token, bool on);
 	void (*hurry)(struct channel *c, bool on); /* polls of at most 3 s while a task runs */
 	void (*status)(const struct channel *c, struct chan_status *out);

@@ -51,8 +51,8 @@ int control_apply(struct control *c, const struct control_settings *s, struct er
 void control_events(struct control *c, struct chan_events *out); /* to hand to channel start */
 /* The channel is up: begin to take from the FIFO and to send. */
 void control_run(struct control *c);
-/* The daemon ends: the turn is cancelled (its sender is told at the next start), what is unsent stays
- * stored. done fires once, from the loop, at most grace_ms later. */
+/* The daemon ends: the turn is cancelled (its sender is told at the next start), what is unsent
+ * stays stored. done fires once, from the loop, at most grace_ms later. */
 void control_shutdown(struct control *c, int64_t grace_ms, void (*done)(void *), void *arg);
 
 /* --- For the control socket, status and the terminal ------------------------------------------ */

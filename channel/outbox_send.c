@@ -374,8 +374,8 @@ static int arrived(struct outbox *o, enum part_state to, struct err *e)
 	return release_unsent(o, o->part.user, e);
 }
 
-/* The channel looks for fresh credentials meanwhile. If the second try fails too, all wait for its word
- * that the link is up, or for a message, which proves it. */
+/* The channel looks for fresh credentials meanwhile. If the second try fails too, all wait for
+ * its word that the link is up, or for a message, which proves it. */
 static int expired(struct outbox *o, struct err *e)
 {
 	o->held = o->expired;

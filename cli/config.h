@@ -51,8 +51,8 @@ struct config {
  * KAIRO_MODEL_BASE_URL, KAIRO_MODEL_NAME. Errors read "config.toml:LINE:COL: ...", unknown keys
  * name the nearest known one. A leading "~/" of a path is the user's home. */
 int config_load(struct config **out, const char *home, struct err *e);
-/* What can change while a daemon runs is taken over from fresh, which must be freed still; the names
- * of other settings that differ are added to waits. */
+/* What can change while a daemon runs is taken over from fresh, which must be freed still; the
+ * names of other settings that differ are added to waits. */
 void config_adopt(struct config *c, struct config *fresh, struct str *waits);
 void config_free(struct config **c); /* wipes the key */
 /* Fill model.api_key from KAIRO_MODEL_API_KEY, else api_key_file (private, at most 4 KiB, trimmed).

@@ -1,5 +1,5 @@
-/* base/net/httpd-private.h: what the files of the HTTP server share: httpd.c listens, httpd_conn.c is
- * one connection with its one request, httpd_head.c the guard. */
+/* base/net/httpd-private.h: what the files of the HTTP server share: httpd.c listens,
+ * httpd_conn.c is one connection with its one request, httpd_head.c the guard. */
 #ifndef BASE_NET_HTTPD_PRIVATE_H
 #define BASE_NET_HTTPD_PRIVATE_H
 

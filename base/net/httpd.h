@@ -1,14 +1,14 @@
 /* base/net/httpd.h: a small, strict HTTP/1.1 server on the loop.
  *
- * Listens on a Unix socket (0600) or on loopback TCP. One request a connection: every answer ends it,
- * so there is no second request to smuggle. The bytes are read by a parser of our own
+ * Listens on a Unix socket (0600) or on loopback TCP. One request a connection: every answer ends
+ * it, so there is no second request to smuggle. The bytes are read by a parser of our own
  * (httpd_head.c) and not by libevent's evhttp, which takes too much: with one request a connection
  * little else of a server is left, and what is refused can be read in one place. Refused before a
  * handler sees it: any Transfer-Encoding but "chunked", chunk extensions and trailers, more than one
  * or a non-digit Content-Length, both together, missing, repeated or unlisted Host, a foreign or
  * repeated Origin, a wrong token, a CR or LF that stands alone, control characters, folded lines, a
- * target that is not a plain path, HTTP other than 1.1, a head over 16 KiB or 64 fields, a body over
- * its limit, more than 64 connections, a request not complete within 10 s in all.
+ * target that is not a plain path, HTTP other than 1.1, a head over 16 KiB or 64 fields, a body
+ * over its limit, more than 64 connections, a request not complete within 10 s in all.
  *
  * Hosts: "localhost" on a Unix socket; "127.0.0.1" and "localhost" with the port on TCP. Origins:
  * none on a Unix socket; http:// with one of these hosts on TCP. */
@@ -38,7 +38,7 @@ typedef void httpd_cb(void *arg, struct httpd_req *r);
 /* E_BUSY: somebody listens there already. E_EXISTS: something else than a socket has that name. */
 int httpd_open(struct httpd **out, struct loop *l, const struct httpd_opts *o, httpd_cb *cb,
 	void *arg, struct log *log, struct err *e);
-/* Drops every connection and removes the socket file; all requests are gone, no callback follows. */
+/* Drops every connection, removes the socket file; all requests are gone, no callback follows. */
 void httpd_close(struct httpd **h);
 int httpd_port(const struct httpd *h); /* 0 on a Unix socket */
 
@@ -46,15 +46,15 @@ const char *httpd_method(const struct httpd_req *r); /* GET, POST, PUT, PATCH or
 struct view httpd_path(const struct httpd_req *r);   /* decoded, without the query */
 struct view httpd_body(const struct httpd_req *r);
 struct view httpd_header(const struct httpd_req *r, const char *name); /* p NULL when absent */
-/* A parameter of the query, decoded and appended. 1 there, 0 not; -1: there twice, malformed, or over
- * out's ceiling. */
+/* A parameter of the query, decoded and appended. 1 there, 0 not; -1: there twice, malformed, or
+ * over out's ceiling. */
 int httpd_query(const struct httpd_req *r, const char *name, struct str *out);
 
 /* Answer and finish; r is gone afterwards. Content type application/json unless given. */
 void httpd_reply(struct httpd_req **r, int status, const char *type, struct view body);
-/* A streamed answer: begin, any number of pieces, end. on_gone fires once, from the loop, if the peer
- * leaves first, whether a piece has failed before or not; r is then gone. Pieces are buffered up to
- * 1 MiB, past that the peer is dropped. */
+/* A streamed answer: begin, any number of pieces, end. on_gone fires once, from the loop, if the
+ * peer leaves first, whether a piece has failed before or not; r is then gone. Pieces are
+ * buffered up to 1 MiB, past that the peer is dropped. */
 void httpd_stream_begin(struct httpd_req *r, const char *type, void (*on_gone)(void *), void *arg);
 int httpd_stream_piece(struct httpd_req *r, struct view piece); /* -1: the peer is gone */
 void httpd_stream_end(struct httpd_req **r);                    /* on_gone will not follow */

@@ -71,8 +71,8 @@ int login_start(struct login **out, const struct ilink_env *env, const struct lo
 int login_number(struct login *l, struct view digits, struct err *e); /* 1..16 digits */
 void login_free(struct login **l);
 
-/* One request that proves the token (getconfig): for doctor. result is E_OK, E_AUTH (expired) or what
- * failed; date is the answer's Date header, or NULL. */
+/* One request that proves the token (getconfig): for doctor. result is E_OK, E_AUTH (expired) or
+ * what failed; date is the answer's Date header, or NULL. */
 typedef void ilink_probe_cb(void *arg, const struct err *result, const char *date);
 struct ilink_probe;
 int ilink_probe_start(struct ilink_probe **out, const struct ilink_env *env,

@@ -388,8 +388,8 @@ static void hash_id(struct reader *r, const char *kind, struct view value)
 	r->m.derived_id = true;
 }
 
-/* Servers have delivered a message again under another id, or without one (4). What the sender's own
- * program said of it tells; its words alone would not: a second "ok" is a message. */
+/* Servers have delivered a message again under another id, or without one (4). What the sender's
+ * own program said of it tells; its words alone would not: a second "ok" is a message. */
 static void read_twin(struct reader *r)
 {
 	struct view client = VIEW_NONE;

@@ -192,7 +192,8 @@ static void scene_hello(struct demo *d)
 		"- **slow**: I take my time, so that you can send `/stop`\n");
 }
 
-/* Many lines as code, without the head in brackets; one is quoted, since that is what a phone wraps. */
+/* Many lines as code, without the head in brackets; one is quoted, since that is what a phone
+ * wraps. */
 static void show_result(struct demo *d)
 {
 	struct view v = view_trim(d->result);
