@@ -496,6 +496,12 @@ int app_run(const struct home *h, const struct app_opts *o)
 		report(&a, "ok\n");
 		rc = loop_run(a.loop, &e);
 	}
+	if (rc < 0)
+		log_error(a.log, "app", "%s", e.msg);
+	else
+		log_info(a.log, "app", "kairo ended");
+	app_close(&a);
+	/* Said when the lock is free again, so that whoever hears it may try anew at once. */
 	if (rc < 0) {
 		char line[sizeof(e.msg) + 8];
 
@@ -503,10 +509,6 @@ int app_run(const struct home *h, const struct app_opts *o)
 			e.code == E_AUTH ? EXIT_LOGIN_NEEDED : EXIT_FAILED, e.msg);
 		report(&a, line);
 		a.exit_code = say_err(&e);
-		log_error(a.log, "app", "%s", e.msg);
-	} else {
-		log_info(a.log, "app", "kairo ended");
 	}
-	app_close(&a);
 	return a.exit_code;
 }
