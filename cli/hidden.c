@@ -54,9 +54,9 @@ int read_hidden(const char *prompt, size_t max, struct str *out, struct err *e)
 	quiet.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG | IEXTEN);
 	quiet.c_cc[VMIN] = 1;
 	quiet.c_cc[VTIME] = 0;
-	fputs(prompt, stderr);
 	if (tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet) < 0)
 		return err_sys(e, "the terminal");
+	fputs(prompt, stderr); /* only now: what is typed before is neither hidden nor kept */
 	rc = take_line(max, out, e);
 	(void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
 	fputc('\n', stderr);
