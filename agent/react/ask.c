@@ -22,6 +22,14 @@ static int write_request(struct react *r, struct str *body, struct err *e)
 	return prompt_write(&p, body, e);
 }
 
+/* History makes room for the rest, so what does not fit at first is the message itself. */
+static enum engine_fail failed_to_write(const struct react *r, const struct err *e)
+{
+	if (e->code != E_FULL)
+		return ENGINE_FAIL_INTERNAL;
+	return r->iteration == 1 ? ENGINE_FAIL_INPUT : ENGINE_FAIL_TOO_LONG;
+}
+
 void react_ask(struct react *r)
 {
 	struct str body = STR_INIT(PROMPT_BODY_MAX), prefix = STR_INIT(60);
@@ -31,8 +39,7 @@ void react_ask(struct react *r)
 	str_reset(&r->answer);
 	(void)str_addf(&prefix, "call_%llu_%d", (unsigned long long)r->turn, r->iteration);
 	if (write_request(r, &body, &e) < 0) {
-		react_finish(r, e.code == E_FULL ? ENGINE_FAIL_TOO_LONG : ENGINE_FAIL_INTERNAL,
-			e.msg);
+		react_finish(r, failed_to_write(r, &e), e.msg);
 	} else {
 		r->asked_tokens = tokens_of(str_view(&body));
 		react_step(r, REACT_ASKING);

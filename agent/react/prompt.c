@@ -135,7 +135,7 @@ int prompt_write(const struct prompt *p, struct str *out, struct err *e)
 
 	add_system(&sys, p);
 	if (!str_ok(&sys)) {
-		(void)err_set(e, E_FULL, "the system prompt is over %zu bytes", SYSTEM_MAX);
+		(void)err_set(e, E_FORMAT, "the system prompt is over %zu bytes", SYSTEM_MAX);
 		goto out;
 	}
 	if (fit(p, tokens_of(str_view(&sys)) + tokens_of(p->tools), &f, e) < 0)

@@ -660,10 +660,10 @@ static void explain(struct http_call *c, enum http_fail fail, CURLcode code)
 			(long long)c->connect_ms);
 		break;
 	case HTTP_FAIL_TOO_BIG:
-		if (is_in_head(c))
-			head_over(c);
-		else
+		if (code == CURLE_FILESIZE_EXCEEDED) /* a body announced in the head */
 			(void)body_over(c);
+		else
+			head_over(c);
 		break;
 	case HTTP_FAIL_URL:
 		err_set(e, E_FORMAT, "%s: the URL is not accepted by the HTTP library", c->host);
