@@ -45,12 +45,28 @@ enum engine_fail {
 	ENGINE_FAIL_INTERNAL
 };
 
+/* The choices of an approval that has standard_choices, in the order in which they are numbered. */
+enum approval_choice {
+	APPROVAL_ONCE,
+	APPROVAL_CONVERSATION, /* the same call again in this conversation, too */
+	APPROVAL_NO,
+	APPROVAL_STOP, /* no, and the turn ends as by a cancel */
+	APPROVAL_CHOICES
+};
+
+/* In place of a choice, when there is none. */
+enum {
+	ANSWER_NONE = -1,   /* it was shown, and nobody answered in time */
+	ANSWER_UNASKED = -2 /* it could not be shown */
+};
+
 enum engine_event_type {
 	ENGINE_TEXT,          /* a piece of visible answer text: text */
 	ENGINE_THOUGHT,       /* text */
 	ENGINE_TOOL_STARTED,  /* name, text: one safe key argument, at most 80 characters */
 	ENGINE_TOOL_FINISHED, /* name, ok */
-	ENGINE_APPROVAL,      /* id, name, text, choices: a yes is wanted; end by answer() */
+	ENGINE_APPROVAL,      /* id, name, text, choices: a yes is wanted; end by answer().
+	                         text: what would be done, "" when it is not known */
 	ENGINE_QUESTION,      /* id, text, choices */
 	ENGINE_USAGE,         /* tokens_in, tokens_out of this turn so far */
 	ENGINE_FILE,          /* text: path in the workspace to deliver */
@@ -64,7 +80,8 @@ struct engine_event {
 	uint64_t turn; /* 0 outside a turn */
 	struct view text;
 	const char *id, *name;
-	const char *const *choices; /* NULL-terminated */
+	const char *const *choices; /* NULL-terminated; NULL with standard_choices */
+	bool standard_choices;      /* enum approval_choice, worded by whoever shows them */
 	bool ok;
 	uint64_t tokens_in, tokens_out;
 
@@ -99,7 +116,8 @@ struct engine_ops {
 	/* Asks the turn to end; the end still arrives as ENGINE_DONE (ENGINE_FAIL_CANCELLED, or OK
 	 * when it had just finished). Twice does no harm; a turn that is not running: nothing. */
 	void (*cancel)(struct engine *g, uint64_t turn);
-	/* choice: an index into the event's choices; -1: could not be asked or was not answered. */
+	/* choice: an index into the event's choices, or ANSWER_NONE, ANSWER_UNASKED. Nothing is emitted
+	 * from inside; may be called from inside the event. E_NOTFOUND: no such question is open. */
 	int (*answer)(struct engine *g, const char *id, int choice, struct err *e);
 	/* Reply text is appended (code and arguments are the engine's own words in `language`).
 	 * E_UNSUPPORTED when the engine has no such command. */
