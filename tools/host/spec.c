@@ -102,9 +102,12 @@ const struct tool_spec *spec_find(const char *name)
 
 /* --- Schema ----------------------------------------------------------------------------------- */
 
+static void write_object(struct json_out *w, const struct arg_spec *args);
+
 static void write_arg(struct json_out *w, const struct arg_spec *a)
 {
-	static const char *const types[] = { "null", "string", "integer", "boolean" };
+	static const char *const types[] = { "null", "string", "integer", "boolean", "string",
+		"array" };
 
 	json_open(w, a->name);
 	json_put_z(w, "type", types[a->type]);
@@ -113,8 +116,35 @@ static void write_arg(struct json_out *w, const struct arg_spec *a)
 		json_put_int(w, "minimum", a->min);
 		if (a->max != OFFSETS)
 			json_put_int(w, "maximum", a->max);
+	} else if (a->type == ARG_ENUM) {
+		json_open_array(w, "enum");
+		for (const char *const *v = a->values; *v; v++)
+			json_put_z(w, NULL, *v);
+		json_close_array(w);
+	} else if (a->type == ARG_LIST) {
+		json_put_int(w, "minItems", a->min);
+		json_put_int(w, "maxItems", a->max);
+		json_open(w, "items");
+		write_object(w, a->item);
+		json_close(w);
 	}
 	json_close(w);
+}
+
+/* The members of a schema for an object of these arguments and no others. */
+static void write_object(struct json_out *w, const struct arg_spec *args)
+{
+	json_put_z(w, "type", "object");
+	json_open(w, "properties");
+	for (const struct arg_spec *a = args; a->type != ARG_END; a++)
+		write_arg(w, a);
+	json_close(w);
+	json_open_array(w, "required");
+	for (const struct arg_spec *a = args; a->type != ARG_END; a++)
+		if (a->required)
+			json_put_z(w, NULL, a->name);
+	json_close_array(w);
+	json_put_bool(w, "additionalProperties", false);
 }
 
 void spec_write(const struct tool_spec *s, struct json_out *w)
@@ -125,17 +155,7 @@ void spec_write(const struct tool_spec *s, struct json_out *w)
 	json_put_z(w, "name", s->name);
 	json_put_z(w, "description", s->about);
 	json_open(w, "parameters");
-	json_put_z(w, "type", "object");
-	json_open(w, "properties");
-	for (const struct arg_spec *a = s->args; a->type != ARG_END; a++)
-		write_arg(w, a);
-	json_close(w);
-	json_open_array(w, "required");
-	for (const struct arg_spec *a = s->args; a->type != ARG_END; a++)
-		if (a->required)
-			json_put_z(w, NULL, a->name);
-	json_close_array(w);
-	json_put_bool(w, "additionalProperties", false);
+	write_object(w, s->args);
 	json_close(w);
 	json_close(w);
 	json_close(w);
@@ -143,24 +163,63 @@ void spec_write(const struct tool_spec *s, struct json_out *w)
 
 /* --- Check ------------------------------------------------------------------------------------ */
 
-static int check_known(const struct tool_spec *s, const struct json *args, struct err *e)
+static int check_object(const char *of, const struct arg_spec *args, const struct json *j,
+	struct err *e);
+
+static int check_known(const char *of, const struct arg_spec *args, const struct json *j,
+	struct err *e)
 {
-	json_each(member, args) {
-		const struct arg_spec *a = s->args;
+	json_each(member, j) {
+		const struct arg_spec *a = args;
 		struct str names = STR_INIT(160);
 
 		while (a->type != ARG_END && strcmp(a->name, json_name(member)) != 0)
 			a++;
 		if (a->type != ARG_END)
 			continue;
-		for (a = s->args; a->type != ARG_END; a++)
-			(void)str_addf(&names, "%s%s", a == s->args ? "" : ", ", a->name);
+		for (a = args; a->type != ARG_END; a++)
+			(void)str_addf(&names, "%s%s", a == args ? "" : ", ", a->name);
 		(void)err_set(e, E_FORMAT, "there is no argument \"%.40s\"; %s takes %s",
-			json_name(member), s->name, str_cstr(&names));
+			json_name(member), of, str_cstr(&names));
 		str_release(&names);
 		return -1;
 	}
 	return 0;
+}
+
+static int check_list(const struct arg_spec *a, const struct json *j, struct err *e)
+{
+	enum json_need need = a->required ? JSON_REQUIRED : JSON_OPTIONAL;
+	const struct json *list = NULL;
+	size_t n = 0;
+
+	if (json_get_array(j, a->name, need, (size_t)a->max, &list, e) < 0)
+		return -1;
+	if (list && json_count(list) < (size_t)a->min)
+		return err_set(e, E_FORMAT, "%s: at least %lld items are needed", a->name,
+			(long long)a->min);
+	json_each(item, list) {
+		n++;
+		if (json_type(item) != JSON_OBJECT)
+			return err_set(e, E_FORMAT, "%s: item %zu is not an object", a->name, n);
+		if (check_object("an item", a->item, item, e) < 0)
+			return err_wrap(e, "%s: item %zu", a->name, n);
+	}
+	return 0;
+}
+
+static int check_enum(const struct arg_spec *a, const struct json *j, struct err *e)
+{
+	struct str values = STR_INIT(160);
+	enum json_need need = a->required ? JSON_REQUIRED : JSON_OPTIONAL;
+	int which, rc = json_get_enum(j, a->name, need, a->values, &which, e);
+
+	for (const char *const *v = a->values; rc < 0 && *v; v++)
+		(void)str_addf(&values, "%s%s", v == a->values ? "" : ", ", *v);
+	if (rc < 0)
+		(void)err_set(e, E_FORMAT, "%s must be one of: %s", a->name, str_cstr(&values));
+	str_release(&values);
+	return rc;
 }
 
 static int check_arg(const struct arg_spec *a, const struct json *args, struct err *e)
@@ -175,17 +234,25 @@ static int check_arg(const struct arg_spec *a, const struct json *args, struct e
 		return json_get_str(args, a->name, need, (size_t)a->min, (size_t)a->max, &text, e);
 	case ARG_INT: return json_get_int(args, a->name, need, a->min, a->max, &number, e);
 	case ARG_BOOL: return json_get_bool(args, a->name, need, &yes, e);
+	case ARG_ENUM: return check_enum(a, args, e);
+	case ARG_LIST: return check_list(a, args, e);
 	case ARG_END: break;
 	}
 	return 0;
 }
 
-int spec_check(const struct tool_spec *s, const struct json *args, struct err *e)
+static int check_object(const char *of, const struct arg_spec *args, const struct json *j,
+	struct err *e)
 {
-	if (check_known(s, args, e) < 0)
+	if (check_known(of, args, j, e) < 0)
 		return -1;
-	for (const struct arg_spec *a = s->args; a->type != ARG_END; a++)
-		if (check_arg(a, args, e) < 0)
+	for (const struct arg_spec *a = args; a->type != ARG_END; a++)
+		if (check_arg(a, j, e) < 0)
 			return -1;
 	return 0;
+}
+
+int spec_check(const struct tool_spec *s, const struct json *args, struct err *e)
+{
+	return check_object(s->name, s->args, args, e);
 }

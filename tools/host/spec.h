@@ -11,14 +11,16 @@
 #include "base/json.h"
 #include "base/str.h"
 
-enum arg_type { ARG_END, ARG_TEXT, ARG_INT, ARG_BOOL };
+enum arg_type { ARG_END, ARG_TEXT, ARG_INT, ARG_BOOL, ARG_ENUM, ARG_LIST };
 
 struct arg_spec {
 	const char *name;
 	enum arg_type type; /* ARG_END ends the list */
 	bool required;
-	int64_t min, max; /* of the number, or of the text's bytes */
+	int64_t min, max; /* of the number, the text's bytes, or the list's items */
 	const char *about;
+	const char *const *values;   /* ARG_ENUM: NULL-terminated */
+	const struct arg_spec *item; /* ARG_LIST: each item is an object of these */
 };
 
 struct tool_spec {
