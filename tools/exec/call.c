@@ -28,8 +28,8 @@ static const struct json_limits request_limits = {
 struct request {
 	struct json *json;
 	struct view tool, workspace;
-	const struct json *args, *read;
-	bool required;
+	const struct json *args, *read, *argv;
+	bool required, network;
 	int64_t time_ms;
 };
 
@@ -139,7 +139,9 @@ static int request_parse(struct request *r, struct view line, struct err *e)
 		json_get_str(r->json, "workspace", JSON_REQUIRED, 2, PATH_SIZE - 1, &r->workspace,
 			e) < 0 ||
 		json_get_array(r->json, "read", JSON_OPTIONAL, ROOTS_MAX - 1, &r->read, e) < 0 ||
+		json_get_array(r->json, "argv", JSON_OPTIONAL, CALL_ARGV_MAX, &r->argv, e) < 0 ||
 		json_get_bool(r->json, "required", JSON_REQUIRED, &r->required, e) < 0 ||
+		json_get_bool(r->json, "network", JSON_OPTIONAL, &r->network, e) < 0 ||
 		json_get_int(r->json, "time_ms", JSON_OPTIONAL, 1, 3600000, &r->time_ms, e) < 0)
 		return -1;
 	return 0;
@@ -174,7 +176,13 @@ static int64_t now_ms(void)
 static int run_tool(const struct request *r, const struct roots *roots, int *out, struct str *text,
 	struct err *e)
 {
-	struct tool_job job = { .roots = roots, .args = r->args, .stop = &stopped, .out = text };
+	struct tool_job job = {
+		.roots = roots,
+		.args = r->args,
+		.argv = r->argv,
+		.stop = &stopped,
+		.out = text,
+	};
 	tool_fn *fn = tool_find(r->tool);
 
 	if (!fn)
@@ -185,6 +193,19 @@ static int run_tool(const struct request *r, const struct roots *roots, int *out
 	if (fn(&job, e) < 0)
 		return -1;
 	return str_ok(text) ? 0 : err_set(e, E_NOMEM, "the result is too big");
+}
+
+static int enter(const struct request *r, const struct roots *roots, struct fence *out,
+	struct err *e)
+{
+	const struct fence_plan plan = {
+		.roots = roots,
+		.kind = tool_fence(r->tool),
+		.network = r->network,
+		.required = r->required,
+	};
+
+	return fence_enter(&plan, out, e);
 }
 
 static int child(struct view line, pid_t parent, int out)
@@ -200,7 +221,7 @@ static int child(struct view line, pid_t parent, int out)
 	if (sigaction(SIGTERM, &term, NULL) < 0 || supervise_child(parent, &e) < 0)
 		return EXIT_FAILURE;
 	if (request_parse(&r, line, &e) == 0 && open_roots(&roots, &r, &e) == 0 &&
-		fence_files(&roots, r.required, &fence, &e) == 0) {
+		enter(&r, &roots, &fence, &e) == 0) {
 		send_fence(out, &fence);
 		rc = run_tool(&r, &roots, &out, &text, &e);
 	}

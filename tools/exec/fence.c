@@ -202,15 +202,17 @@ static bool seccomp_files(void)
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-int fence_files(const struct roots *roots, bool required, struct fence *out, struct err *e)
+int fence_enter(const struct fence_plan *plan, struct fence *out, struct err *e)
 {
-	limit_files();
 	out->landlock = 0;
 	out->seccomp = false;
+	if (plan->kind == FENCE_PROGRAMS)
+		return err_set(e, E_UNSUPPORTED, "the sandbox for programs is not there yet");
+	limit_files();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_sys(e, "giving up privileges");
-	out->landlock = landlock_files(roots);
-	if (required && out->landlock == 0)
+	out->landlock = landlock_files(plan->roots);
+	if (plan->required && out->landlock == 0)
 		return err_set(e, E_UNSUPPORTED,
 			"no layer of the sandbox confines files on this kernel (Landlock is missing or "
 			"switched off), and the sandbox is set to be required");

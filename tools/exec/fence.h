@@ -1,9 +1,12 @@
 /* tools/exec/fence.h: what confines a tool inside its process. The process gives its rights away
- * and cannot get them back. Layers, each probed and each standing alone: limits    resource limits,
- * no core dumps, not dumpable, umask 077, no new privileges landlock  only the roots can be
- * reached: read, or read and write seccomp   only the system calls that file tools need: no
- * sockets, no programs, no signals A layer of namespaces (bubblewrap) goes around the whole process
- * from outside, where it is used. */
+ * and cannot get them back. Layers, each probed and each standing alone:
+ *
+ *   limits     resource limits, no core dumps, not dumpable, umask 077, no new privileges
+ *   landlock   only the roots can be reached: read, or read and write
+ *   seccomp    only what the tool needs of the kernel
+ *
+ * A layer of namespaces (tools/exec/namespace.h) goes around the whole process from outside, where
+ * it can be had. */
 #ifndef TOOLS_EXEC_FENCE_H
 #define TOOLS_EXEC_FENCE_H
 
@@ -12,14 +15,26 @@
 #include "base/err.h"
 #include "tools/exec/root.h"
 
+enum fence_kind {
+	FENCE_FILES,    /* our own code on files: no programs, no sockets, no signals */
+	FENCE_PROGRAMS, /* runs programs: those of the system, of the workspace and of the folders to
+	                   read; the system is read-only */
+};
+
+struct fence_plan {
+	const struct roots *roots;
+	enum fence_kind kind;
+	bool network;  /* programs may open network sockets */
+	bool required; /* without a layer for files: E_UNSUPPORTED; programs also need seccomp */
+};
+
 struct fence {
 	int landlock; /* the version in force; 0: not there */
 	bool seccomp;
 };
 
-/* For a process that only handles files. With `required`, a kernel without a layer for files is
- * E_UNSUPPORTED, else *out tells what holds. Irreversible, also when it fails. */
-int fence_files(const struct roots *roots, bool required, struct fence *out, struct err *e);
+/* *out tells what holds. Irreversible, also when it fails. */
+int fence_enter(const struct fence_plan *plan, struct fence *out, struct err *e);
 
 /* The first steps of the program itself, ahead of any input. */
 void fence_process(void);

@@ -6,12 +6,13 @@
 static const struct {
 	const char *name;
 	tool_fn *fn;
+	enum fence_kind fence;
 } table[] = {
-	{ "read_file", tool_read_file },
-	{ "list_dir", tool_list_dir },
-	{ "glob", tool_glob },
-	{ "grep", tool_grep },
-	{ "write_file", tool_write_file },
+	{ "read_file", tool_read_file, FENCE_FILES },
+	{ "list_dir", tool_list_dir, FENCE_FILES },
+	{ "glob", tool_glob, FENCE_FILES },
+	{ "grep", tool_grep, FENCE_FILES },
+	{ "write_file", tool_write_file, FENCE_FILES },
 };
 
 tool_fn *tool_find(struct view name)
@@ -20,6 +21,14 @@ tool_fn *tool_find(struct view name)
 		if (view_eqs(name, table[i].name))
 			return table[i].fn;
 	return NULL;
+}
+
+enum fence_kind tool_fence(struct view name)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (view_eqs(name, table[i].name))
+			return table[i].fence;
+	return FENCE_FILES;
 }
 
 bool job_stopped(const struct tool_job *j)

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "tools/exec/fence.h"
 #include "tools/exec/root.h"
 
 #define TOOL_OUT_MAX ((size_t)1 << 20) /* bytes of one result */
@@ -21,7 +22,9 @@
 struct tool_job {
 	const struct roots *roots;
 	const struct json *args; /* one JSON object */
-	int64_t until;           /* CLOCK_MONOTONIC in ms: past it a search gives what it has */
+	const struct json
+		*argv; /* an allowed vector, to be run as it is, without a shell; or NULL */
+	int64_t until; /* CLOCK_MONOTONIC in ms: past it a search gives what it has */
 	const volatile sig_atomic_t *stop; /* set by a signal: end at once, tidy up; may be NULL */
 	void (*on_acting)(void *arg);      /* called ahead of the first side effect; may be NULL */
 	void *arg;
@@ -36,6 +39,8 @@ tool_fn tool_read_file, tool_list_dir, tool_glob, tool_grep, tool_write_file;
 
 /* NULL: there is no such tool. */
 tool_fn *tool_find(struct view name);
+/* What the tool needs of the fence: FENCE_FILES, unless its row says that it runs programs. */
+enum fence_kind tool_fence(struct view name);
 
 /* Past its time, or told to stop? */
 bool job_over(const struct tool_job *j);

@@ -123,13 +123,14 @@ int main(int argc, char **argv)
 	struct err e = ERR_INIT;
 	char secret[PATH_SIZE];
 	pid_t parent = getppid();
+	const struct fence_plan plan = { .roots = &roots, .required = true };
 
 	if (argc != 3)
 		return 2;
 	(void)snprintf(secret, sizeof(secret), "%.3000s/secret", argv[2]);
 	fence_process();
 	if (roots_add(&roots, view_of(argv[1]), true, &e) < 0 ||
-		fence_files(&roots, true, &fence, &e) < 0) {
+		fence_enter(&plan, &fence, &e) < 0) {
 		(void)dprintf(1, "%s\n", e.msg);
 		return e.code == E_UNSUPPORTED ? 77 : 1;
 	}
