@@ -20,7 +20,7 @@ struct db {
 	struct stmt *stmts;
 	char name[NAME_MAX + 1]; /* for messages */
 	int depth;
-	bool doomed; /* somebody rolled back, or SQLite did */
+	bool doomed; /* SQLite gave the transaction up by itself */
 };
 
 struct stmt {
@@ -256,7 +256,8 @@ int db_begin(struct db *d, struct err *e)
 {
 	if (transaction_lost(d))
 		return refuse_lost(d, e);
-	if (d->depth == 0 && exec(d, "BEGIN IMMEDIATE", e) < 0)
+	/* Savepoints of one name nest: each command means the newest. */
+	if (exec(d, d->depth == 0 ? "BEGIN IMMEDIATE" : "SAVEPOINT inner_part", e) < 0)
 		return -1;
 	d->depth++;
 	return 0;
@@ -278,7 +279,7 @@ int db_commit(struct db *d, struct err *e)
 	(void)transaction_lost(d);
 	if (d->depth > 1) {
 		d->depth--;
-		return 0;
+		return d->doomed ? refuse_lost(d, e) : exec(d, "RELEASE inner_part", e);
 	}
 	rc = d->doomed ? refuse_lost(d, e) : exec(d, "COMMIT", e);
 	end_transaction(d);
@@ -288,12 +289,13 @@ int db_commit(struct db *d, struct err *e)
 void db_rollback(struct db *d)
 {
 	assert(d->depth > 0);
-	if (d->depth > 1) {
-		d->depth--;
-		d->doomed = true;
+	if (d->depth == 1) {
+		end_transaction(d);
 		return;
 	}
-	end_transaction(d);
+	d->depth--;
+	if (!transaction_lost(d) && exec(d, "ROLLBACK TO inner_part; RELEASE inner_part", NULL) < 0)
+		d->doomed = true;
 }
 
 bool db_in_transaction(const struct db *d)

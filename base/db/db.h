@@ -25,10 +25,9 @@ void db_close(struct db **d);
  * A database newer than n steps is refused with E_UNSUPPORTED and a plain message. */
 int db_migrate(struct db *d, const char *room, const char *const *steps, int n, struct err *e);
 
-/* Transactions nest by counting: only the outermost commit commits (BEGIN IMMEDIATE). A rollback
- * at any depth dooms the whole: the outermost commit then fails with E_CONFLICT. When SQLite
- * itself had to give a transaction up (disk full), what follows until its end fails with
- * E_CONFLICT too. */
+/* Transactions nest: the outermost commit commits (BEGIN IMMEDIATE), an inner rollback takes back
+ * what the inner part has done and nothing else (a savepoint). When SQLite itself had to give the
+ * transaction up (disk full), what follows until its end fails with E_CONFLICT. */
 int db_begin(struct db *d, struct err *e);
 int db_commit(struct db *d, struct err *e); /* on failure the transaction is rolled back */
 void db_rollback(struct db *d);

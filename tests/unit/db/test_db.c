@@ -362,7 +362,7 @@ static void only_the_outermost_commit_commits(void **state)
 	db_close(&other);
 }
 
-static void an_inner_rollback_dooms_the_whole(void **state)
+static void an_inner_rollback_takes_back_its_own_part_only(void **state)
 {
 	struct fixture *f = *state;
 
@@ -370,15 +370,55 @@ static void an_inner_rollback_dooms_the_whole(void **state)
 	ok(f, db_begin(f->db, &f->e));
 	ok(f, put(f, 1, VIEW("x")));
 	ok(f, db_begin(f->db, &f->e));
-	db_rollback(f->db);
 	ok(f, put(f, 2, VIEW("x")));
-	assert_err(f, db_commit(f->db, &f->e), E_CONFLICT);
-	assert_false(db_in_transaction(f->db));
-	assert_int_equal(one_int(f, "SELECT count(*) FROM t"), 0);
-	ok(f, db_begin(f->db, &f->e)); /* and the next one is clean */
+	ok(f, db_begin(f->db, &f->e));
 	ok(f, put(f, 3, VIEW("x")));
 	ok(f, db_commit(f->db, &f->e));
-	assert_int_equal(one_int(f, "SELECT count(*) FROM t"), 1);
+	db_rollback(f->db); /* what was committed inside of it goes too */
+	ok(f, put(f, 4, VIEW("x")));
+	ok(f, db_commit(f->db, &f->e));
+	assert_false(db_in_transaction(f->db));
+	assert_int_equal(one_int(f, "SELECT count(*) FROM t"), 2);
+	assert_int_equal(one_int(f, "SELECT sum(k) FROM t"), 5);
+}
+
+static void an_outer_rollback_takes_back_inner_commits(void **state)
+{
+	struct fixture *f = *state;
+
+	opened(f);
+	ok(f, db_begin(f->db, &f->e));
+	ok(f, db_begin(f->db, &f->e));
+	ok(f, put(f, 1, VIEW("x")));
+	ok(f, db_commit(f->db, &f->e));
+	db_rollback(f->db);
+	assert_int_equal(one_int(f, "SELECT count(*) FROM t"), 0);
+}
+
+static void an_inner_part_of_a_lost_transaction_ends_with_it(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int inner_commits = 0; inner_commits < 2; inner_commits++) {
+		if (inner_commits)
+			db_close(&f->db);
+		opened(f);
+		ok(f, db_begin(f->db, &f->e));
+		ok(f, db_begin(f->db, &f->e));
+		ok(f, put(f, 1, VIEW("x")));
+		assert_err(f, db_exec(f->db, "INSERT OR ROLLBACK INTO t(k) VALUES(1)", &f->e),
+			E_EXISTS);
+		if (inner_commits)
+			assert_err(f, db_commit(f->db, &f->e), E_CONFLICT);
+		else
+			db_rollback(f->db);
+		assert_err(f, put(f, 2, VIEW("x")), E_CONFLICT);
+		assert_err(f, db_commit(f->db, &f->e), E_CONFLICT);
+		assert_int_equal(one_int(f, "SELECT count(*) FROM t"), 0);
+		ok(f, db_begin(f->db, &f->e)); /* and the next one is clean */
+		ok(f, put(f, 3, VIEW("x")));
+		db_rollback(f->db);
+	}
 }
 
 static void a_failed_statement_alone_does_not_end_the_transaction(void **state)
@@ -592,7 +632,9 @@ int main(void)
 		T(closing_the_database_disarms_statements_still_open),
 		T(what_is_committed_stays_and_what_is_rolled_back_does_not),
 		T(only_the_outermost_commit_commits),
-		T(an_inner_rollback_dooms_the_whole),
+		T(an_inner_rollback_takes_back_its_own_part_only),
+		T(an_outer_rollback_takes_back_inner_commits),
+		T(an_inner_part_of_a_lost_transaction_ends_with_it),
 		T(a_failed_statement_alone_does_not_end_the_transaction),
 		T(nothing_runs_after_the_transaction_was_lost),
 		T(a_writer_elsewhere_makes_us_wait_and_then_say_so),
