@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "channel/peer.h"
+#include "channel/sql.h"
 
 #include <string.h>
 
@@ -11,8 +12,9 @@
 struct command {
 	const char *name, *zh;
 	int (*run)(struct control *c, struct command_call *call, struct err *e);
-	int engine; /* an enum engine_command, for run_engine */
-	bool owner; /* only the owner may */
+	int engine;  /* an enum engine_command, for run_engine */
+	bool owner;  /* only the owner may */
+	bool queued; /* an engine that advertises it takes it as a turn: it asks the model */
 };
 
 /* One sentence of the reply, on a line of its own. */
@@ -464,9 +466,22 @@ static int engine_failed(struct command_call *call, const struct err *why, struc
 	return rc;
 }
 
-static int run_engine(struct control *c, struct command_call *call, struct err *e)
+/* What fails inside the engine is taken back there and told; the message itself is kept. */
+static int ask_engine(struct control *c, const struct command_call *call, struct str *reply,
+	struct err *e)
 {
 	const char *lang = call->lang == LANG_EN ? "en" : "zh";
+	int rc;
+
+	if (db_begin(c->room.db, e) < 0)
+		return -1;
+	rc = c->engine->ops->command(c->engine, (enum engine_command)call->cmd->engine, call->user,
+		call->arg, lang, reply, e);
+	return sql_end(c->room.db, rc, e);
+}
+
+static int run_engine(struct control *c, struct command_call *call, struct err *e)
+{
 	struct str text = STR_INIT(PART_TEXT_MAX), shown = STR_INIT(PART_TEXT_MAX);
 	struct format_opts opts = { .mode = c->room.mode };
 	struct err why = ERR_INIT;
@@ -474,8 +489,7 @@ static int run_engine(struct control *c, struct command_call *call, struct err *
 
 	if (busy_with(c, call))
 		return say(call, W_ENGINE_BUSY);
-	rc = c->engine->ops->command(c->engine, (enum engine_command)call->cmd->engine, call->user,
-		call->arg, lang, &text, &why);
+	rc = ask_engine(c, call, &text, &why);
 	if (rc < 0) {
 		rc = engine_failed(call, &why, e);
 	} else if (text.n == 0 && call->cmd->engine == ENGINE_CMD_NEW) {
@@ -493,21 +507,21 @@ static int run_engine(struct control *c, struct command_call *call, struct err *
 }
 
 static const struct command commands[] = {
-	{ "help", "帮助", run_help, 0, false },
-	{ "status", "状态", run_status, 0, false },
-	{ "stop", "停止", run_stop, 0, false },
-	{ "pause", "暂停", run_pause, 0, true },
-	{ "resume", "继续", run_resume, 0, true },
-	{ "queue", "队列", run_queue, 0, false },
-	{ "clear", "清空", run_clear, 0, false },
-	{ "retry", "重试", run_retry, 0, false },
-	{ "more", "更多", run_more, 0, false },
-	{ "new", "新对话", run_engine, ENGINE_CMD_NEW, false },
-	{ "sessions", "会话", run_engine, ENGINE_CMD_LIST, false },
-	{ "open", "打开", run_engine, ENGINE_CMD_OPEN, false },
-	{ "model", "模型", run_engine, ENGINE_CMD_MODEL, true },
-	{ "compact", "压缩", run_engine, ENGINE_CMD_COMPACT, false },
-	{ "usage", "用量", run_engine, ENGINE_CMD_USAGE, false },
+	{ "help", "帮助", run_help, 0, false, false },
+	{ "status", "状态", run_status, 0, false, false },
+	{ "stop", "停止", run_stop, 0, false, false },
+	{ "pause", "暂停", run_pause, 0, true, false },
+	{ "resume", "继续", run_resume, 0, true, false },
+	{ "queue", "队列", run_queue, 0, false, false },
+	{ "clear", "清空", run_clear, 0, false, false },
+	{ "retry", "重试", run_retry, 0, false, false },
+	{ "more", "更多", run_more, 0, false, false },
+	{ "new", "新对话", run_engine, ENGINE_CMD_NEW, false, false },
+	{ "sessions", "会话", run_engine, ENGINE_CMD_LIST, false, false },
+	{ "open", "打开", run_engine, ENGINE_CMD_OPEN, false, false },
+	{ "model", "模型", run_engine, ENGINE_CMD_MODEL, true, false },
+	{ "compact", "压缩", run_engine, ENGINE_CMD_COMPACT, false, true },
+	{ "usage", "用量", run_engine, ENGINE_CMD_USAGE, false, false },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(*commands))
 
@@ -557,9 +571,14 @@ enum command_parse command_parse(struct control *c, struct view text, struct com
 	drop_period(call->word);
 	call->arg = trim_end(rest);
 	call->cmd = find(call->word + 1);
-	if (call->cmd)
+	if (call->cmd && !call->cmd->queued)
 		return COMMAND_OURS;
-	return engine_knows(c, call->word + 1) ? COMMAND_ENGINE : COMMAND_UNKNOWN;
+	/* By its first name, whatever it was called by. */
+	if (engine_knows(c, call->cmd ? call->cmd->name : call->word + 1)) {
+		call->engine_name = call->cmd ? call->cmd->name : call->word + 1;
+		return COMMAND_ENGINE;
+	}
+	return call->cmd ? COMMAND_OURS : COMMAND_UNKNOWN;
 }
 
 void command_more(struct command_call *call)

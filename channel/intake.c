@@ -78,18 +78,25 @@ static int put_quote(const struct control *c, struct str *out, enum control_lang
 	return rc < 0 ? -1 : 0;
 }
 
-/* What the engine gets: the quote, the text, a line for each attachment. */
-static int compose(const struct control *c, const struct chan_msg *m, enum control_language lang,
+/* What the engine gets: the quote, the text, a line for each attachment; of one of its own commands
+ * the bare command as it knows it, however it was written. */
+static int compose(const struct control *c, const struct intake *in, enum control_language lang,
 	struct str *out, struct err *e)
 {
-	enum control_language in = lang == LANG_EN ? LANG_EN : LANG_ZH;
+	enum control_language words_in = lang == LANG_EN ? LANG_EN : LANG_ZH;
+	const struct chan_msg *m = in->msg;
 
-	if (put_quote(c, out, in, m, e) < 0)
-		return -1;
-	str_add(out, m->text);
-	for (size_t i = 0; i < m->nitems; i++)
-		if (ours(&m->items[i]))
-			put_item(out, in, &m->items[i]);
+	if (in->parse == COMMAND_ENGINE) {
+		str_addf(out, "/%s%s%.*s", in->call.engine_name, in->call.arg.n ? " " : "",
+			VIEW_FMT(in->call.arg));
+	} else {
+		if (put_quote(c, out, words_in, m, e) < 0)
+			return -1;
+		str_add(out, m->text);
+		for (size_t i = 0; i < m->nitems; i++)
+			if (ours(&m->items[i]))
+				put_item(out, words_in, &m->items[i]);
+	}
 	return str_ok(out) ? 0 : err_set(e, E_NOMEM, "a message of %zu bytes", m->text.n);
 }
 
@@ -101,7 +108,7 @@ static int take_text(struct control *c, struct intake *in, struct err *e)
 	struct questions *q = dispatcher_questions(c->dispatcher);
 	enum control_language lang = peer_lang(&c->room, m->from);
 	struct str prompt = STR_INIT(INBOX_TEXT_MAX);
-	int rc = compose(c, m, lang, &prompt, e);
+	int rc = compose(c, in, lang, &prompt, e);
 
 	if (rc == 0)
 		rc = inbox_put(&c->room, m->id, m->from, ORIGIN_PHONE, lang, str_view(&prompt),

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HISTORY_ROW "INSERT INTO fake_history DEFAULT VALUES"
+
 /* --- Time ------------------------------------------------------------------------------------- */
 
 static int64_t fake_mono(void *arg)
@@ -187,7 +189,7 @@ static int engine_save(void *arg, struct err *e)
 	if (g->save_fails)
 		return err_set(e, E_IO, "the history is broken");
 	must(db_in_transaction(g->db));
-	return db_exec(g->db, "INSERT INTO fake_history DEFAULT VALUES", e);
+	return db_exec(g->db, HISTORY_ROW, e);
 }
 
 void fake_done(struct fake_engine *g, enum engine_fail fail, const char *text, const char *detail)
@@ -270,7 +272,7 @@ static int engine_command(struct engine *e, enum engine_command cmd, const char 
 	g->command = cmd;
 	snprintf(g->command_arg, sizeof(g->command_arg), "%.*s", VIEW_FMT(arg));
 	snprintf(g->command_conversation, sizeof(g->command_conversation), "%s", conversation);
-	if (g->command_fails != E_OK)
+	if (g->command_fails != E_OK && db_exec(g->db, HISTORY_ROW, err) == 0)
 		return err_set(err, g->command_fails, "the engine says no");
 	return cmd == ENGINE_CMD_NEW ? 0 : str_adds(reply, "engine reply");
 }

@@ -484,10 +484,36 @@ static void a_command_of_the_engine_waits_like_a_message(void **state)
 	house_hear(h, OWNER, "/init now");
 	assert_string_equal("/init now", h->engine.text);
 	house_answer(h, "ok");
-	house_hear(h, OWNER, "/REVIEW");
+	house_hear(h, OWNER, "／REVIEW。");
 	assert_int_equal(2, h->engine.starts);
+	assert_string_equal("/review", h->engine.text);
 	house_hear(h, OWNER, "/stop"); /* ours goes first */
 	assert_int_equal(1, h->engine.cancels);
+}
+
+static void a_command_that_asks_the_model_waits_where_the_engine_takes_it(void **state)
+{
+	static const char *const list[] = { "compact", NULL };
+	struct house *h = *state;
+
+	h->engine.slash = list;
+	house_hear(h, OWNER, "/压缩");
+	assert_int_equal(0, h->engine.commands);
+	assert_string_equal("/compact", h->engine.text);
+}
+
+static void what_fails_in_the_engine_is_taken_back_and_told_once(void **state)
+{
+	struct house *h = *state;
+
+	h->engine.command_fails = E_IO;
+	house_hear(h, OWNER, "/new");
+	house_wait(h, 1000);
+	assert_said(h, "the engine says no");
+	assert_int_equal(1, h->engine.commands);
+	assert_int_equal(0, fake_history(h->w.db));
+	house_hear(h, OWNER, "work"); /* intake goes on */
+	assert_string_equal("work", h->engine.text);
 }
 
 static void engine_commands_get_their_argument_and_conversation(void **state)
@@ -1241,7 +1267,6 @@ static void the_language_follows_the_user(void **state)
 	assert_said(h, "没有排队");
 	assert_said(h, "Nothing is waiting");
 	house_hear(h, OWNER, "看看 README");
-	assert_string_equal("zh", h->engine.language);
 	house_answer(h, "好");
 	house_hear(h, OWNER, "/queue"); /* a Latin command does not change it */
 	house_wait(h, 1000);
@@ -1566,6 +1591,8 @@ int main(void)
 		T(commands_are_heard_in_every_spelling),
 		T(a_text_with_a_slash_inside_is_no_command),
 		T(a_command_of_the_engine_waits_like_a_message),
+		T(a_command_that_asks_the_model_waits_where_the_engine_takes_it),
+		T(what_fails_in_the_engine_is_taken_back_and_told_once),
 		T(engine_commands_get_their_argument_and_conversation),
 		T(a_command_the_engine_lacks_is_said_so),
 		T(a_running_conversation_is_not_changed),
