@@ -50,6 +50,8 @@ static int react_save(void *arg, struct err *e)
 
 static void turn_clear(struct react *r)
 {
+	if (r->tools)
+		tools_turn_end(r->tools, r->turn);
 	talk_release(&r->talk);
 	str_release(&r->tools_schema);
 	str_release(&r->detail);
@@ -93,7 +95,8 @@ static int load_turn(struct react *r, const struct turn_input *in, struct err *e
 	r->language = strdup(in->language ? in->language : "");
 	if (!r->language)
 		return err_set(e, E_NOMEM, "a turn");
-	if (r->tools && tools_schema(r->tools, in->origin, &r->tools_schema, e) < 0)
+	if (r->tools && (tools_turn_begin(r->tools, in->turn, in->conversation, in->text, e) < 0 ||
+				tools_schema(r->tools, in->origin, &r->tools_schema, e) < 0))
 		return -1;
 	if (history_session(r->history, in->conversation, loop_wall(r->loop), &r->session, e) < 0 ||
 		history_load(r->history, r->session, prompt_room(r->window), &r->talk, e) < 0)

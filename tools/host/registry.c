@@ -8,10 +8,14 @@
 
 #include "base/text.h"
 #include "tools/confine.h"
+#include "tools/host/consent.h"
+#include "tools/host/native.h"
 #include "tools/host/run.h"
 #include "tools/host/spec.h"
+#include "tools/host/turn.h"
 
 #define SUMMARY_CHARS  80
+#define NATIVES_MAX    16
 #define READ_PATHS_MAX 16
 
 struct tools {
@@ -19,6 +23,9 @@ struct tools {
 	char *helper, *workspace;
 	char *read[READ_PATHS_MAX + 1];
 	struct run_list runs;
+	struct turn_list turns;
+	struct native_tool natives[NATIVES_MAX];
+	size_t nnatives;
 };
 
 static const struct json_limits args_limits = {
@@ -128,6 +135,7 @@ void tools_close(struct tools **tp)
 		return;
 	*tp = NULL;
 	run_close_all(&t->runs);
+	turn_end_all(&t->turns);
 	for (int i = 0; t->read[i]; i++)
 		free(t->read[i]);
 	free(t->workspace);
@@ -135,17 +143,69 @@ void tools_close(struct tools **tp)
 	free(t);
 }
 
+/* --- Turns ------------------------------------------------------------------------------------ */
+
+int tools_turn_begin(struct tools *t, uint64_t turn, const char *conversation, struct view words,
+	struct err *e)
+{
+	return turn_begin(&t->turns, turn, conversation, words, e);
+}
+
+void tools_turn_end(struct tools *t, uint64_t turn)
+{
+	turn_end(&t->turns, turn);
+}
+
+void tools_turn_allow(struct tools *t, uint64_t turn, struct view url)
+{
+	(void)t;
+	(void)turn;
+	(void)url;
+}
+
 /* --- What there is ---------------------------------------------------------------------------- */
+
+static const struct native_tool *native_find(const struct tools *t, const char *name)
+{
+	for (size_t i = 0; i < t->nnatives; i++)
+		if (strcmp(t->natives[i].name, name) == 0)
+			return &t->natives[i];
+	return NULL;
+}
+
+int tools_add_native(struct tools *t, const struct native_tool *tool, struct err *e)
+{
+	const struct tool_spec *spec = spec_find(tool->name);
+
+	if (!spec || !spec->native)
+		return err_set(e, E_NOTFOUND, "no tool %s works in the daemon", tool->name);
+	if (native_find(t, tool->name))
+		return err_set(e, E_EXISTS, "there is a tool %s already", tool->name);
+	if (t->nnatives == NATIVES_MAX)
+		return err_set(e, E_FULL, "more than %d tools in the daemon", NATIVES_MAX);
+	t->natives[t->nnatives++] = *tool;
+	return 0;
+}
+
+/* Is it there to be called? */
+static bool present(const struct tools *t, const struct tool_spec *s)
+{
+	return !s->native || native_find(t, s->name);
+}
+
+static bool offered(const struct tools *t, const struct tool_spec *s, enum origin origin)
+{
+	return present(t, s) && policy_offers(t->env.policy, s->name, origin);
+}
 
 int tools_schema(const struct tools *t, enum origin origin, struct str *out, struct err *e)
 {
 	struct json_out w;
 
-	(void)t;
 	json_out_begin(&w, out);
 	json_open_array(&w, NULL);
 	for (size_t i = 0; i < spec_count(); i++)
-		if (policy_verdict(spec_at(i)->name, origin) != VERDICT_DENY)
+		if (offered(t, spec_at(i), origin))
 			spec_write(spec_at(i), &w);
 	json_close_array(&w);
 	return json_out_end(&w, e);
@@ -178,9 +238,8 @@ static void list_names(const struct tools *t, enum origin origin, struct str *ou
 {
 	bool first = true;
 
-	(void)t;
 	for (size_t i = 0; i < spec_count(); i++) {
-		if (policy_verdict(spec_at(i)->name, origin) == VERDICT_DENY)
+		if (!offered(t, spec_at(i), origin))
 			continue;
 		(void)str_addf(out, "%s%s", first ? "" : ", ", spec_at(i)->name);
 		first = false;
@@ -192,7 +251,14 @@ static void list_names(const struct tools *t, enum origin origin, struct str *ou
 static void say_no_tool(const struct tools *t, const struct tool_call *c, struct str *why)
 {
 	struct view name = view_of(c->name);
+	const struct tool_spec *spec = spec_find(c->name);
 
+	if (spec && !present(t, spec)) {
+		(void)str_addf(why,
+			"%s is not set up on this machine. Tell the user so, or do without it.",
+			c->name);
+		return;
+	}
 	if (policy_knows(c->name)) {
 		(void)str_addf(why,
 			"%s is not available here: the policy of this machine denies it for requests "
@@ -207,20 +273,32 @@ static void say_no_tool(const struct tools *t, const struct tool_call *c, struct
 	(void)str_adds(why, ".");
 }
 
+static int read_args(const struct tool_call *c, const struct tool_spec *spec, struct json **args,
+	struct err *e)
+{
+	if (json_read(args, c->args, &args_limits, e) < 0)
+		return -1;
+	if (json_type(*args) != JSON_OBJECT)
+		(void)err_set(e, E_FORMAT, "they are not one JSON object");
+	else if (spec_check(spec, *args, e) == 0)
+		return 0;
+	json_free(args);
+	return -1;
+}
+
 /* The verdict, and with ALLOW or ASK the spec and the arguments (for json_free). */
 static enum verdict judge(struct tools *t, const struct tool_call *c, const struct tool_spec **spec,
 	struct json **args, struct str *why)
 {
-	enum verdict v = policy_verdict(c->name, c->origin);
 	struct err e = ERR_INIT;
 
 	*args = NULL;
 	*spec = spec_find(c->name);
-	if (!*spec || v == VERDICT_DENY) {
+	if (!*spec || !offered(t, *spec, c->origin)) {
 		say_no_tool(t, c, why);
 		return VERDICT_DENY;
 	}
-	if (t->env.sandbox_required && confine_landlock_abi() == 0) {
+	if (t->env.sandbox_required && !(*spec)->native && confine_landlock_abi() == 0) {
 		(void)str_addf(why,
 			"%s is refused: the sandbox is set to be required and this machine's kernel "
 			"cannot confine it. The operator can upgrade the kernel or set sandbox = "
@@ -228,31 +306,36 @@ static enum verdict judge(struct tools *t, const struct tool_call *c, const stru
 			c->name);
 		return VERDICT_DENY;
 	}
-	if (json_read(args, c->args, &args_limits, &e) < 0 ||
-		(json_type(*args) != JSON_OBJECT &&
-			err_set(&e, E_FORMAT, "they are not one JSON object") < 0) ||
-		spec_check(*spec, *args, &e) < 0) {
+	if (read_args(c, *spec, args, &e) < 0) {
 		(void)str_addf(why, "The arguments of %s are wrong: %s. Nothing was done.", c->name,
 			e.msg);
-		json_free(args);
 		return VERDICT_DENY;
 	}
-	return v;
+	return policy_verdict(t->env.policy, c->name, c->origin);
 }
 
-static void audit_refusal(struct tools *t, const struct tool_call *c, const struct str *why)
+static void audit_event(struct tools *t, const struct tool_call *c, enum verdict v,
+	const char *outcome, const char *detail)
 {
 	struct audit_event ev = { .turn = c->turn, .origin = c->origin, .tool = c->name };
 	const struct tool_spec *spec = spec_find(c->name);
+	struct str shown = STR_INIT(TOOL_ARGS_MAX);
+	struct json *args = NULL;
 
-	ev.call_id = c->id;
 	/* Arguments that are wrong may hold a file's content in the wrong place. */
 	if (!spec || !spec->hidden)
 		ev.args = view_cut(c->args, 4096);
-	ev.verdict = verdict_name(VERDICT_DENY);
-	ev.outcome = "refused";
-	ev.detail = str_cstr(why);
+	else if (read_args(c, spec, &args, NULL) == 0)
+		run_audit_args(spec, args, &shown);
+	if (shown.n > 0)
+		ev.args = str_view(&shown);
+	ev.call_id = c->id;
+	ev.verdict = verdict_name(v);
+	ev.outcome = outcome;
+	ev.detail = detail;
 	audit_write(t->env.audit, &ev);
+	json_free(&args);
+	str_release(&shown);
 }
 
 enum verdict tools_verdict(struct tools *t, const struct tool_call *c, struct str *why)
@@ -263,26 +346,77 @@ enum verdict tools_verdict(struct tools *t, const struct tool_call *c, struct st
 
 	json_free(&args);
 	if (v == VERDICT_DENY)
-		audit_refusal(t, c, why);
+		audit_event(t, c, v, "refused", str_cstr(why));
 	return v;
+}
+
+void tools_note(struct tools *t, const struct tool_call *c, const char *outcome, const char *detail)
+{
+	audit_event(t, c, VERDICT_ASK, outcome, detail);
+}
+
+int tools_fingerprint(const struct tools *t, const struct tool_call *c, char hex[TOOL_FINGERPRINT],
+	struct err *e)
+{
+	const struct tool_spec *spec = spec_find(c->name);
+	struct json *args;
+	int rc;
+
+	if (!spec)
+		return err_set(e, E_NOTFOUND, "there is no such tool");
+	if (read_args(c, spec, &args, e) < 0)
+		return -1;
+	rc = consent_fingerprint(c->name, t->workspace, args, hex, e);
+	json_free(&args);
+	return rc;
+}
+
+static int check_consent(const struct tools *t, const struct tool_call *c, const struct json *args,
+	struct err *e)
+{
+	char hex[CONSENT_HEX];
+
+	if (!c->consent)
+		return err_set(e, E_DENIED, "%s needs the user's consent", c->name);
+	if (consent_fingerprint(c->name, t->workspace, args, hex, e) < 0)
+		return -1;
+	if (strcmp(hex, c->consent) != 0)
+		return err_set(e, E_DENIED, "the consent was given to another call of %s", c->name);
+	return 0;
 }
 
 int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *c,
 	tool_done_cb *done, void *arg, struct err *e)
 {
 	struct str why = STR_INIT(4096);
-	const struct tool_spec *spec;
+	struct run_plan plan = { .list = &t->runs, .env = &t->env, .call = c, .done = done };
+	const struct native_tool *native;
 	struct json *args;
-	int rc;
+	int rc = -1;
 
 	*out = NULL;
-	if (judge(t, c, &spec, &args, &why) == VERDICT_DENY)
-		rc = err_set(e, E_DENIED, "%s", str_cstr(&why));
-	else
-		rc = run_start(out, &t->runs, &t->env, spec, c, args, done, arg, e);
+	plan.arg = arg;
+	plan.verdict = judge(t, c, &plan.spec, &args, &why);
+	plan.args = args;
+	plan.conversation = turn_conversation(&t->turns, c->turn);
+	if (plan.verdict == VERDICT_DENY) {
+		(void)err_set(e, E_DENIED, "%s", str_cstr(&why));
+		goto out;
+	}
+	if (plan.verdict == VERDICT_ASK && check_consent(t, c, args, e) < 0)
+		goto out;
+	native = plan.spec->native ? native_find(t, c->name) : NULL;
+	rc = native ? native_start(out, &plan, native, e) : process_start(out, &plan, e);
+out:
 	json_free(&args);
 	str_release(&why);
 	return rc;
+}
+
+void tools_describe(struct tools *t, const struct tool_call *c, struct str *out)
+{
+	(void)str_addf(out, "%s in %s: ", c->name, t->workspace);
+	tools_summary(t, c, out);
 }
 
 void tools_summary(const struct tools *t, const struct tool_call *c, struct str *out)

@@ -30,11 +30,21 @@ struct tools_env {
 	const char *workspace; /* real path */
 	const char *hide;      /* $KAIRO_HOME: never reachable from a tool */
 	bool sandbox_required; /* refuse where no layer for files holds, instead of best effort */
-	const char *const *read_paths; /* extra folders tools may read; NULL-terminated or NULL */
+	/* Extra folders tools may read; NULL-terminated or NULL. */
+	const char *const *read_paths;
+	const struct policy *policy; /* outlives the tools; NULL: the defaults */
 };
 
 int tools_open(struct tools **out, const struct tools_env *env, struct err *e);
 void tools_close(struct tools **t); /* ends what runs */
+
+/* A turn's own facts, for rules that need them: the words of the user (an address in them may be
+ * fetched) and the key of the conversation. Calls name the turn. E_EXISTS: it has begun already. */
+int tools_turn_begin(struct tools *t, uint64_t turn, const char *conversation, struct view words,
+	struct err *e);
+void tools_turn_end(struct tools *t, uint64_t turn); /* not begun: nothing */
+/* url stood in a search result of the turn: it may be fetched. */
+void tools_turn_allow(struct tools *t, uint64_t turn, struct view url);
 
 /* The schemas of what this origin may at least ask for, as the "tools" array of a chat request. */
 int tools_schema(const struct tools *t, enum origin origin, struct str *out, struct err *e);
@@ -44,6 +54,8 @@ struct tool_call {
 	enum origin origin;
 	const char *id, *name;
 	struct view args; /* as the model wrote them: untrusted text */
+	/* With the verdict ASK: the fingerprint that the user said yes to, else NULL. */
+	const char *consent;
 };
 
 /* Step one: is it known, are the arguments valid, what does the policy say? *why gets a text for
@@ -58,8 +70,21 @@ struct tool_result {
 };
 typedef void tool_done_cb(void *arg, const struct tool_result *r);
 
-/* Step two. done fires exactly once, from the loop, also after tool_cancel. Verdict ALLOW, or ASK
- * with a yes, is the caller's promise; policy is checked again and DENY refused. */
+/* What a question shows of a call: the exact command and folder, or path, size and first lines of
+ * the content; safe text of at most TOOL_QUESTION_MAX bytes. */
+#define TOOL_QUESTION_MAX ((size_t)4000)
+void tools_describe(struct tools *t, const struct tool_call *c, struct str *out);
+/* SHA-256 over tool, exact arguments (canonical) and folder: what a consent is bound to. */
+#define TOOL_FINGERPRINT 65
+int tools_fingerprint(const struct tools *t, const struct tool_call *c, char hex[TOOL_FINGERPRINT],
+	struct err *e);
+/* What became of a question, for the audit: "asked", "consented", "refused", "expired",
+ * "undeliverable". detail may be NULL. */
+void tools_note(struct tools *t, const struct tool_call *c, const char *outcome,
+	const char *detail);
+
+/* Step two. done fires exactly once, from the loop, also after tool_cancel. The verdict is found
+ * again: DENY is refused, and so is ASK without the consent to exactly this call. */
 int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *c,
 	tool_done_cb *done, void *arg, struct err *e);
 void tool_cancel(struct tool_run *r);

@@ -1,21 +1,87 @@
-/* tools/host/run.h: one call of kairo-tool that is under way; inside the room only. */
+/* tools/host/run.h: calls that are under way, of either kind: a process of kairo-tool, or a tool in
+ * the daemon. Inside the room only. */
 #ifndef TOOLS_HOST_RUN_H
 #define TOOLS_HOST_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/json.h"
 #include "tools/host/registry.h"
 #include "tools/host/spec.h"
+
+#define RUN_TEXT_MAX ((size_t)16 << 20) /* all that a call may say */
 
 /* Of a struct tools; the runs under way are its list. */
 struct run_list {
 	struct tool_run *first;
 };
 
-/* As tools_start; verdict and arguments have been checked. */
-int run_start(struct tool_run **out, struct run_list *list, const struct tools_env *env,
-	const struct tool_spec *spec, const struct tool_call *c, const struct json *args,
-	tool_done_cb *done, void *arg, struct err *e);
+/* A call whose verdict and arguments have been checked. All of it is borrowed. */
+struct run_plan {
+	struct run_list *list;
+	const struct tools_env *env; /* outlives the run, as spec does */
+	const struct tool_spec *spec;
+	const struct tool_call *call;
+	const struct json *args;
+	enum verdict verdict; /* ASK: it was consented to */
+	const char *conversation;
+	bool quiet; /* part of another call: not recorded by itself */
+	tool_done_cb *done;
+	void *arg;
+};
+
+/* What differs between the kinds. */
+struct run_kind {
+	/* End the work; run_over follows, from here or later. */
+	void (*stop)(struct tool_run *r);
+	/* How it ended when it left no result: "ended without a result (exit code 1)". */
+	void (*say_end)(const struct tool_run *r, struct str *out);
+	void (*release)(struct tool_run *r); /* free what the kind has added; nothing calls back */
+};
+
+/* The common part; a kind's struct begins with it. */
+struct tool_run {
+	const struct run_kind *kind;
+	struct run_list *list;
+	struct tool_run *next;
+	const struct tools_env *env;
+	const struct tool_spec *spec;
+	tool_done_cb *done;
+	void *arg;
+	struct timer *limit, *end;
+	bool cancelled, timed_out, acting, has_result, ok;
+	struct str text;
+	int64_t began;
+
+	/* for the audit */
+	bool quiet;
+	uint64_t turn;
+	enum origin origin;
+	enum verdict verdict;
+	char *call_id;
+	struct str args;
+};
+
+/* Fill the zeroed common part and put it on its list. On failure too, run_free is due. */
+int run_init(struct tool_run *r, const struct run_kind *kind, const struct run_plan *plan,
+	struct err *e);
+void run_free(struct tool_run *r); /* r was allocated whole; no callback */
+void run_started(struct tool_run *r);
+/* It never came to be: recorded, freed. Returns -1. */
+int run_failed(struct tool_run *r, const struct err *e);
+/* The result; the first one counts. */
+void run_give(struct tool_run *r, bool ok, struct view text);
+/* It is over: the end is told from the loop, after ms at most. */
+void run_over(struct tool_run *r, int64_t ms);
 void run_close_all(struct run_list *list); /* no callback */
+
+/* As tools_start. A process of kairo-tool: */
+int process_start(struct tool_run **out, const struct run_plan *plan, struct err *e);
+/* A tool in the daemon: */
+struct native_tool;
+int native_start(struct tool_run **out, const struct run_plan *plan, const struct native_tool *tool,
+	struct err *e);
 
 /* The arguments as an audit record shows them. */
 void run_audit_args(const struct tool_spec *spec, const struct json *args, struct str *out);

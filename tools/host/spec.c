@@ -80,6 +80,16 @@ static const struct tool_spec specs[] = {
 			{ "content", ARG_TEXT, true, 0, CONTENT_BYTES, "The whole new content" },
 		},
 	},
+	{
+		.name = "web_search",
+		.about = "Search the web. Answers with titles, addresses and short extracts.",
+		.native = true,
+		.timeout_ms = 60000,
+		.key = "query",
+		.args = {
+			{ "query", ARG_TEXT, true, 1, 1000, "What to search for" },
+		},
+	},
 };
 
 size_t spec_count(void)

@@ -26,6 +26,7 @@ struct arg_spec {
 struct tool_spec {
 	const char *name, *about;
 	bool acts;          /* may change something */
+	bool native;        /* works in the daemon, once tools_add_native has brought it */
 	int64_t timeout_ms; /* after which it is ended */
 	const char *key;    /* the argument that a progress line shows */
 	const char *hidden; /* the argument that an audit line leaves out, or NULL */

@@ -17,10 +17,11 @@ static void denies_what_has_no_row(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_false(policy_knows(names[i]));
 		for (int o = 0; o < ORIGIN_COUNT; o++)
-			assert_int_equal(VERDICT_DENY, policy_verdict(names[i], (enum origin)o));
+			assert_int_equal(VERDICT_DENY,
+				policy_verdict(NULL, names[i], (enum origin)o));
 	}
 	assert_false(policy_knows(NULL));
-	assert_int_equal(VERDICT_DENY, policy_verdict(NULL, ORIGIN_PHONE));
+	assert_int_equal(VERDICT_DENY, policy_verdict(NULL, NULL, ORIGIN_PHONE));
 }
 
 static void the_zero_value_denies(void **state)
@@ -39,27 +40,28 @@ static void allows_files_in_the_workspace_from_everywhere(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (int o = 0; o < ORIGIN_COUNT; o++)
-			assert_int_equal(VERDICT_ALLOW, policy_verdict(names[i], (enum origin)o));
+			assert_int_equal(VERDICT_ALLOW,
+				policy_verdict(NULL, names[i], (enum origin)o));
 }
 
 static void denies_by_name_what_it_knows(void **state)
 {
-	static const char *const names[] = { "shell", "shell_session", "web_fetch", "web_search",
-		"apply_patch", "create_project", "mcp", "mcp__files__read", "restore_snapshot",
-		"browser_session" };
+	static const char *const names[] = { "shell", "shell_session", "mcp", "mcp__files__read",
+		"restore_snapshot", "browser_session" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_true(policy_knows(names[i]));
-		assert_int_equal(VERDICT_DENY, policy_verdict(names[i], ORIGIN_PHONE));
+		assert_int_equal(VERDICT_DENY, policy_verdict(NULL, names[i], ORIGIN_PHONE));
+		assert_false(policy_offers(NULL, names[i], ORIGIN_PHONE));
 	}
 }
 
 static void denies_an_origin_out_of_range(void **state)
 {
 	(void)state;
-	assert_int_equal(VERDICT_DENY, policy_verdict("read_file", ORIGIN_COUNT));
-	assert_int_equal(VERDICT_DENY, policy_verdict("read_file", (enum origin)99));
+	assert_int_equal(VERDICT_DENY, policy_verdict(NULL, "read_file", ORIGIN_COUNT));
+	assert_int_equal(VERDICT_DENY, policy_verdict(NULL, "read_file", (enum origin)99));
 	assert_string_equal("unknown", origin_name(ORIGIN_COUNT));
 }
 
