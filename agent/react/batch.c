@@ -1,6 +1,39 @@
 #include "agent/react/react-private.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define BATCH_PARALLEL 4 /* calls that change nothing and run side by side */
+
+enum call_state {
+	CALL_WAITS,
+	CALL_ASKED,    /* the user is asked for consent */
+	CALL_ANSWERED, /* and has given an answer, which the loop will act on */
+	CALL_RUNS,
+	CALL_DONE
+};
+
+struct call {
+	struct react *react;
+	enum call_state state;
+	const struct msg_call *msg;
+	struct tool_run *run;
+	struct str result; /* for the model */
+	char id[APPROVAL_ID_SIZE], print[TOOL_FINGERPRINT];
+	enum consent consent;
+};
+
+struct batch {
+	size_t n, next, running;
+	bool alone; /* one runs, or is asked about, that lets nothing run beside it */
+	struct call call[];
+};
+
 static void work(struct react *r);
+
+/* --- Results ---------------------------------------------------------------------------------- */
 
 /* A result too long for the window keeps its head and its tail. */
 static int fit_result(const struct react *r, struct view text, struct str *out)
@@ -18,12 +51,32 @@ static int fit_result(const struct react *r, struct view text, struct str *out)
 		VIEW_FMT(rest));
 }
 
-/* Store the result of the next call and say when it is the same once more. */
-static int add_result(struct react *r, struct view text)
+/* What the model is told of a call that has no result of its own. */
+static void say_unfinished(struct call *c)
 {
-	const struct msg_call *call = &r->talk.list[r->batch].calls[r->next_call];
+	struct str *s = &c->result;
+
+	str_reset(s);
+	if (c->state == CALL_WAITS)
+		(void)str_adds(s,
+			"Cancelled before it was started. Nothing was done by this call.");
+	else if (c->state != CALL_RUNS)
+		(void)str_adds(s,
+			"Cancelled while the user was asked for consent. Nothing was done by this "
+			"call.");
+	else if (tools_acts(c->react->tools, c->msg->name))
+		(void)str_adds(s,
+			"Cut off while it ran. It may have changed something: look before you go on.");
+	else
+		(void)str_adds(s, "Cut off while it ran. It changes nothing.");
+}
+
+/* One result into the talk; when it is the same once more, that is said. */
+static int add_result(struct react *r, const struct call *c)
+{
+	struct view text = str_view(&c->result);
 	struct str out = STR_INIT(TOOL_RESULT_MAX * 4 + 1000);
-	int same = progress_note(&r->progress, call->name, view_of(call->args), text), rc = -1;
+	int same = progress_note(&r->progress, c->msg->name, view_of(c->msg->args), text), rc = -1;
 
 	(void)fit_result(r, text, &out);
 	if (same > 1)
@@ -31,16 +84,65 @@ static int add_result(struct react *r, struct view text)
 			"\n[This call has now given the same result %d times. Do something else, or "
 			"answer.]",
 			same);
-	if (str_ok(&out) && talk_add_result(&r->talk, call->id, str_view(&out)))
+	if (str_ok(&out) && talk_add_result(&r->talk, c->msg->id, str_view(&out)))
 		rc = 0;
-	r->next_call++;
 	str_release(&out);
+	return rc;
+}
+
+void batch_drop(struct react *r)
+{
+	struct batch *b = r->batch;
+
+	r->batch = NULL;
+	for (size_t i = 0; b && i < b->n; i++) {
+		if (b->call[i].run)
+			tool_detach(b->call[i].run);
+		str_release(&b->call[i].result);
+	}
+	free(b);
+}
+
+int batch_close(struct react *r)
+{
+	struct batch *b = r->batch;
+	int rc = 0;
+
+	for (size_t i = 0; b && rc == 0 && i < b->n; i++) {
+		struct call *c = &b->call[i];
+
+		if (c->state == CALL_RUNS)
+			r->acted = r->acted || tools_acts(r->tools, c->msg->name);
+		if (c->state != CALL_DONE)
+			say_unfinished(c);
+		rc = add_result(r, c);
+	}
+	batch_drop(r);
 	return rc;
 }
 
 static void out_of_memory(struct react *r)
 {
 	react_finish(r, ENGINE_FAIL_INTERNAL, "out of memory");
+}
+
+/* --- One call --------------------------------------------------------------------------------- */
+
+static struct tool_call describe(const struct call *c)
+{
+	const struct react *r = c->react;
+	struct tool_call t = { .turn = r->turn, .origin = r->origin, .id = c->msg->id };
+
+	t.name = c->msg->name;
+	t.args = view_of(c->msg->args);
+	return t;
+}
+
+static struct approval about(const struct call *c)
+{
+	const struct react *r = c->react;
+
+	return (struct approval){ r->turn, r->conversation, r->session, c->print };
 }
 
 static void emit_tool(struct react *r, enum engine_event_type type, const char *name, bool ok,
@@ -54,80 +156,234 @@ static void emit_tool(struct react *r, enum engine_event_type type, const char *
 
 static void on_tool_done(void *arg, const struct tool_result *res)
 {
-	struct react *r = arg;
-	const char *name = r->talk.list[r->batch].calls[r->next_call].name;
+	struct call *c = arg;
+	struct react *r = c->react;
 
-	r->run = NULL;
+	c->run = NULL;
+	c->state = CALL_DONE;
+	r->batch->running--;
+	r->batch->alone = false;
 	r->acted = r->acted || res->acted;
-	emit_tool(r, ENGINE_TOOL_FINISHED, name, res->ok, VIEW_NONE);
-	if (add_result(r, res->text) < 0)
+	emit_tool(r, ENGINE_TOOL_FINISHED, c->msg->name, res->ok, VIEW_NONE);
+	if (r->state != REACT_WORKING)
+		return; /* the end is on its way */
+	if (str_add(&c->result, res->text) < 0)
 		out_of_memory(r);
-	else if (r->cancelled)
-		react_finish(r, ENGINE_FAIL_CANCELLED, "");
-	else
+	else if (!r->cancelled)
 		work(r);
+	else if (r->batch->running == 0)
+		react_finish(r, ENGINE_FAIL_CANCELLED, "");
 }
 
-/* 1: a tool runs. 0: the call has its result already. -1: no memory. */
-static int start_call(struct react *r, const struct msg_call *call)
+static void start_call(struct call *c, const char *consent)
 {
-	struct tool_call c = { .turn = r->turn, .origin = r->origin, .id = call->id };
-	struct str text = STR_INIT(8192);
+	struct react *r = c->react;
+	struct tool_call t = describe(c);
+	struct str shown = STR_INIT(1024);
 	struct err e = ERR_INIT;
-	enum verdict v = VERDICT_DENY;
-	int rc = 0;
 
-	c.name = call->name;
-	c.args = view_of(call->args);
-	if (call->fault)
-		(void)str_addf(&text,
+	t.consent = consent;
+	tools_summary(r->tools, &t, &shown);
+	if (tools_start(&c->run, r->tools, &t, on_tool_done, c, &e) == 0) {
+		c->state = CALL_RUNS;
+		r->batch->running++;
+		r->batch->alone = consent || tools_acts(r->tools, t.name);
+		emit_tool(r, ENGINE_TOOL_STARTED, t.name, true, str_view(&shown));
+	} else {
+		c->state = CALL_DONE;
+		(void)str_addf(&c->result, "%s could not be started: %s", t.name, e.msg);
+	}
+	str_release(&shown);
+}
+
+/* --- Consent ---------------------------------------------------------------------------------- */
+
+static void ask_user(struct call *c, const struct tool_call *t)
+{
+	struct react *r = c->react;
+	struct engine_event ev = { .type = ENGINE_APPROVAL, .turn = r->turn, .id = c->id };
+	struct str deed = STR_INIT(TOOL_QUESTION_MAX);
+
+	tools_describe(r->tools, t, &deed);
+	tools_note(r->tools, t, "asked", NULL);
+	c->state = CALL_ASKED;
+	r->batch->alone = true;
+	ev.name = t->name;
+	ev.text = str_view(&deed);
+	ev.standard_choices = true;
+	react_emit(r, &ev);
+	str_release(&deed);
+}
+
+static void seek_consent(struct call *c, const struct tool_call *t)
+{
+	struct react *r = c->react;
+	const struct approval what = about(c);
+	struct err e = ERR_INIT;
+
+	if (tools_fingerprint(r->tools, t, c->print, &e) == 0) {
+		if (approvals_granted(r->approvals, &what)) {
+			tools_note(r->tools, t, consent_name(CONSENT_GIVEN),
+				"earlier, for this conversation");
+			start_call(c, c->print);
+			return;
+		}
+		if (approvals_ask(r->approvals, &what, c->id, &e) == 0) {
+			ask_user(c, t);
+			return;
+		}
+	}
+	c->state = CALL_DONE;
+	(void)str_addf(&c->result,
+		"%s needs the user's consent, which cannot be asked for: %s. Nothing was done.",
+		t->name, e.msg);
+}
+
+static void say_no_consent(struct call *c)
+{
+	static const char *const why[] = {
+		[CONSENT_REFUSED] =
+			"The user was asked and refused. Respect that: say what is left "
+			"undone, or ask the user what they want instead.",
+		[CONSENT_STOPPED] = "The user was asked, refused, and stopped the task.",
+		[CONSENT_EXPIRED] =
+			"The user was asked and did not answer in time, which counts as "
+			"a no. Tell the user that it was not done, and that they can ask "
+			"for it again.",
+		[CONSENT_UNDELIVERABLE] = "The user could not be asked, which counts as a no. Tell "
+					  "the user that it was not done for that reason, and that "
+					  "they can ask for it again.",
+	};
+
+	(void)str_addf(&c->result,
+		"%s needs the user's consent. %s Nothing was done by this call; do not try to reach "
+		"the same by other means.",
+		c->msg->name, why[c->consent]);
+}
+
+/* The answer to the one question that is open. */
+static void act_on_answer(struct call *c)
+{
+	struct react *r = c->react;
+	const struct tool_call t = describe(c);
+
+	r->batch->alone = false;
+	tools_note(r->tools, &t, consent_name(c->consent),
+		c->consent == CONSENT_STOPPED ? "and the task was stopped" : NULL);
+	if (c->consent == CONSENT_GIVEN) {
+		start_call(c, c->print);
+		return;
+	}
+	c->state = CALL_DONE;
+	say_no_consent(c);
+	if (c->consent == CONSENT_STOPPED)
+		react_cancel(r);
+}
+
+static struct call *find_call(struct batch *b, enum call_state state)
+{
+	for (size_t i = 0; b && i < b->n; i++)
+		if (b->call[i].state == state)
+			return &b->call[i];
+	return NULL;
+}
+
+int batch_answer(struct react *r, const char *id, int choice, struct err *e)
+{
+	struct call *c = find_call(r->batch, CALL_ASKED);
+
+	if (!c || r->cancelled || strcmp(c->id, id) != 0)
+		return err_set(e, E_NOTFOUND, "no such question is open");
+	if (approvals_answer(r->approvals, id, choice, &c->consent, e) < 0)
+		return -1;
+	c->state = CALL_ANSWERED;
+	return 0;
+}
+
+/* --- The calls in their order ----------------------------------------------------------------- */
+
+/* A call begins: it has its result already, runs, or is asked about. False: what runs must end
+ * before it may. */
+static bool begin_call(struct call *c)
+{
+	struct react *r = c->react;
+	struct tool_call t = describe(c);
+	enum verdict v = VERDICT_DENY;
+
+	if (c->msg->fault) {
+		(void)str_addf(&c->result,
 			"The arguments of %s were not one JSON object: %s. Nothing was done. Send the "
 			"call again with the arguments as one JSON object.",
-			call->name, call->fault);
-	else if (!r->tools)
-		(void)str_adds(&text, "There are no tools in this conversation.");
-	else
-		v = tools_verdict(r->tools, &c, &text);
-	if (v == VERDICT_ASK)
-		(void)str_addf(&text,
-			"%s needs the user's consent, which cannot be asked for here.", call->name);
-	if (v == VERDICT_ALLOW) {
-		struct str shown = STR_INIT(1024);
-
-		tools_summary(r->tools, &c, &shown);
-		if (tools_start(&r->run, r->tools, &c, on_tool_done, r, &e) == 0) {
-			rc = 1;
-			react_step(r, REACT_WORKING);
-			emit_tool(r, ENGINE_TOOL_STARTED, call->name, true, str_view(&shown));
-		} else {
-			(void)str_addf(&text, "%s could not be started: %s", call->name, e.msg);
-		}
-		str_release(&shown);
+			c->msg->name, c->msg->fault);
+	} else if (!r->tools) {
+		(void)str_adds(&c->result, "There are no tools in this conversation.");
+	} else {
+		if (r->batch->running > 0 && tools_acts(r->tools, t.name))
+			return false;
+		v = tools_verdict(r->tools, &t, &c->result);
+		if (v == VERDICT_ASK && r->batch->running > 0)
+			return false;
 	}
-	if (rc == 0 && add_result(r, str_view(&text)) < 0)
-		rc = -1;
-	str_release(&text);
-	return rc;
+	switch (v) {
+	case VERDICT_ALLOW: start_call(c, NULL); break;
+	case VERDICT_ASK: seek_consent(c, &t); break;
+	case VERDICT_DENY: c->state = CALL_DONE; break;
+	}
+	return true;
 }
 
-/* The calls of the batch, one after the other in their order. */
+/* What changes nothing runs side by side. What acts, or must be asked for, waits for all before it
+ * and lets all behind it wait: the model may count on the order. */
 static void work(struct react *r)
 {
-	while (r->next_call < r->talk.list[r->batch].ncalls) {
-		int rc;
+	struct batch *b = r->batch;
 
-		if (r->cancelled) {
-			react_finish(r, ENGINE_FAIL_CANCELLED, "");
+	while (!r->cancelled && b->next < b->n && !b->alone && b->running < BATCH_PARALLEL) {
+		struct call *c = &b->call[b->next];
+
+		if (!begin_call(c))
+			return;
+		b->next++;
+		if (!str_ok(&c->result)) {
+			out_of_memory(r);
 			return;
 		}
-		rc = start_call(r, &r->talk.list[r->batch].calls[r->next_call]);
-		if (rc < 0)
-			out_of_memory(r);
-		if (rc != 0)
-			return;
 	}
-	r->batch = 0;
-	react_ask(r);
+	if (r->cancelled || b->alone || b->running > 0)
+		return;
+	if (batch_close(r) < 0)
+		out_of_memory(r);
+	else
+		react_ask(r);
+}
+
+void batch_go_on(struct react *r)
+{
+	struct call *c = find_call(r->batch, CALL_ANSWERED);
+
+	if (!c)
+		return;
+	act_on_answer(c);
+	work(r);
+}
+
+void batch_cancel(struct react *r)
+{
+	struct call *c = find_call(r->batch, CALL_ASKED);
+
+	if (!c)
+		c = find_call(r->batch, CALL_ANSWERED);
+	if (c) {
+		const struct tool_call t = describe(c);
+
+		approvals_end(r->approvals, r->turn);
+		tools_note(r->tools, &t, "cancelled", "before the user's answer counted");
+	}
+	for (size_t i = 0; i < r->batch->n; i++)
+		if (r->batch->call[i].run)
+			tool_cancel(r->batch->call[i].run);
+	if (r->batch->running == 0)
+		react_finish(r, ENGINE_FAIL_CANCELLED, "");
 }
 
 /* --- The batch -------------------------------------------------------------------------------- */
@@ -186,19 +442,37 @@ static int add_calls(struct react *r, const struct stream *s)
 	return msg_set_thought(m, stream_thought(s));
 }
 
+/* The calls of the newest message. They stay where they are: nothing is added to the talk before
+ * the batch is closed. */
+static struct batch *new_batch(struct react *r)
+{
+	const struct str result = STR_INIT(TOOL_RESULT_MAX * 4 + 1000);
+	const struct msg *m = &r->talk.list[r->talk.n - 1];
+	struct batch *b = calloc(1, sizeof(*b) + m->ncalls * sizeof(b->call[0]));
+
+	if (!b)
+		return NULL;
+	b->n = m->ncalls;
+	for (size_t i = 0; i < b->n; i++) {
+		b->call[i].react = r;
+		b->call[i].msg = &m->calls[i];
+		b->call[i].result = result;
+	}
+	return b;
+}
+
 void batch_begin(struct react *r, const struct stream *s)
 {
 	size_t before = r->talk.n;
 
 	if (over_budget(r, s))
 		return;
-	if (add_calls(r, s) < 0) {
+	if (add_calls(r, s) < 0 || !(r->batch = new_batch(r))) {
 		talk_cut(&r->talk, before);
 		out_of_memory(r);
 		return;
 	}
-	r->batch = before;
-	r->next_call = 0;
 	str_reset(&r->answer); /* what it said before its calls stands in the message */
+	react_step(r, REACT_WORKING);
 	work(r);
 }

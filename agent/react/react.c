@@ -50,6 +50,7 @@ static int react_save(void *arg, struct err *e)
 
 static void turn_clear(struct react *r)
 {
+	batch_drop(r);
 	if (r->tools)
 		tools_turn_end(r->tools, r->turn);
 	talk_release(&r->talk);
@@ -57,8 +58,9 @@ static void turn_clear(struct react *r)
 	str_release(&r->detail);
 	str_release(&r->answer);
 	free(r->language);
-	r->language = NULL;
-	r->own = r->batch = r->next_call = 0;
+	free(r->conversation);
+	r->language = r->conversation = NULL;
+	r->own = 0;
 	r->cancelled = r->acted = r->keep = r->overflowed = false;
 	r->iteration = 0;
 	r->tokens_in = r->tokens_out = 0;
@@ -93,7 +95,8 @@ static int load_turn(struct react *r, const struct turn_input *in, struct err *e
 
 	r->tools_schema = schema;
 	r->language = strdup(in->language ? in->language : "");
-	if (!r->language)
+	r->conversation = strdup(in->conversation);
+	if (!r->language || !r->conversation)
 		return err_set(e, E_NOMEM, "a turn");
 	if (r->tools && (tools_turn_begin(r->tools, in->turn, in->conversation, in->text, e) < 0 ||
 				tools_schema(r->tools, in->origin, &r->tools_schema, e) < 0))
@@ -134,7 +137,7 @@ static int react_start(struct engine *g, const struct turn_input *in, struct err
 	return 0;
 }
 
-/* From the loop: the end, or a cancel that has been asked for. */
+/* From the loop: the end, a cancel that has been asked for, or an answer that has come. */
 static void react_on_soon(void *arg)
 {
 	struct react *r = arg;
@@ -143,8 +146,10 @@ static void react_on_soon(void *arg)
 	case REACT_IDLE: break;
 	case REACT_ENDING: turn_done(r); break;
 	case REACT_WORKING:
-		if (r->cancelled && r->run)
-			tool_cancel(r->run); /* its result brings the end */
+		if (r->cancelled)
+			batch_cancel(r);
+		else
+			batch_go_on(r);
 		break;
 	case REACT_ASKING:
 		if (!r->cancelled)
@@ -159,21 +164,28 @@ static void react_on_soon(void *arg)
 	}
 }
 
-static void react_cancel(struct engine *g, uint64_t turn)
+void react_cancel(struct react *r)
 {
-	struct react *r = (struct react *)g;
-
-	if (r->state == REACT_IDLE || turn != r->turn || r->cancelled)
-		return;
 	r->cancelled = true;
 	timer_arm(r->soon, 0);
 }
 
+static void react_on_cancel(struct engine *g, uint64_t turn)
+{
+	struct react *r = (struct react *)g;
+
+	if (r->state != REACT_IDLE && turn == r->turn && !r->cancelled)
+		react_cancel(r);
+}
+
 static int react_answer(struct engine *g, const char *id, int choice, struct err *e)
 {
-	(void)g;
-	(void)choice;
-	return err_set(e, E_NOTFOUND, "no question %s is open", id);
+	struct react *r = (struct react *)g;
+
+	if (batch_answer(r, id, choice, e) < 0)
+		return -1;
+	timer_arm(r->soon, 0);
+	return 0;
 }
 
 static int react_command(struct engine *g, enum engine_command cmd, const char *conversation,
@@ -187,6 +199,7 @@ static int react_command(struct engine *g, enum engine_command cmd, const char *
 		return err_set(e, E_UNSUPPORTED, "the built-in engine has no such command");
 	if (history_begin(r->history, conversation, loop_wall(r->loop), e) < 0)
 		return -1;
+	approvals_forget(r->approvals, conversation);
 	(void)str_adds(reply, zh ? "好，新的对话开始了。" : "A new conversation begins.");
 	return 0;
 }
@@ -215,12 +228,10 @@ static void react_close(struct engine **gp)
 	*gp = NULL;
 	r->engine.on_event = NULL;
 	model_close(&r->model);
-	/* The run's callback must not find us gone: it is ended by the owner of the tools. */
-	if (r->run)
-		tool_detach(r->run);
 	timer_free(&r->soon);
 	history_close(&r->history);
 	turn_clear(r);
+	approvals_close(&r->approvals);
 	free(r->base_url);
 	free(r->model_name);
 	free(r->extra);
@@ -231,7 +242,7 @@ static void react_close(struct engine **gp)
 static const struct engine_ops react_ops = {
 	.name = "react",
 	.start = react_start,
-	.cancel = react_cancel,
+	.cancel = react_on_cancel,
 	.answer = react_answer,
 	.command = react_command,
 	.close = react_close,
@@ -279,6 +290,7 @@ int react_open(struct engine **out, const struct react_env *env, struct err *e)
 	r->tools = env->tools;
 	if (copy_settings(r, env, e) < 0 || ask_open_model(r, env, e) < 0 ||
 		timer_new(&r->soon, env->loop, react_on_soon, r, e) < 0 ||
+		approvals_open(&r->approvals, e) < 0 ||
 		history_open(&r->history, env->db, env->log, e) < 0) {
 		react_close(&g);
 		return -1;

@@ -2,22 +2,6 @@
 
 #include "base/text.h"
 
-/* Every open call gets its one result, so that the protocol stays whole. */
-static int answer_open_calls(struct react *r)
-{
-	size_t calls;
-
-	if (r->batch == 0)
-		return 0;
-	calls = r->talk.list[r->batch].ncalls;
-	for (size_t i = r->talk.n - r->batch - 1; i < calls; i++)
-		if (!talk_add_result(&r->talk, r->talk.list[r->batch].calls[i].id,
-			    VIEW("Cancelled before it was started. Nothing was done by this "
-				 "call.")))
-			return -1;
-	return 0;
-}
-
 struct view round_cut(struct view v, size_t max)
 {
 	return v.n > max ? view_cut(v, utf8_cut(v, max)) : v;
@@ -41,7 +25,7 @@ static int make_whole(struct react *r)
 	struct view answer = view_trim(str_view(&r->answer));
 	int rc = -1;
 
-	if (answer_open_calls(r) < 0)
+	if (batch_close(r) < 0)
 		goto out;
 	(void)str_add(&text, round_cut(answer, KEPT_TEXT_MAX));
 	if (r->fail != ENGINE_OK)
