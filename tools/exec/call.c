@@ -10,12 +10,12 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "tools/exec/event.h"
 #include "tools/exec/fence.h"
 #include "tools/exec/root.h"
 #include "tools/exec/supervise.h"
 #include "tools/exec/tool.h"
 
-#define EVENT_MAX        ((size_t)8 << 20)
 #define EXIT_BAD_REQUEST 2
 
 static const struct json_limits request_limits = {
@@ -39,72 +39,6 @@ static void on_term(int signo)
 {
 	(void)signo;
 	stopped = 1;
-}
-
-/* --- Events ----------------------------------------------------------------------------------- */
-
-static int send_line(int fd, struct str *line)
-{
-	struct view rest;
-	int rc = str_addc(line, '\n');
-
-	for (rest = str_view(line); rc == 0 && rest.n > 0;) {
-		ssize_t n = write(fd, rest.p, rest.n);
-
-		if (n < 0 && errno != EINTR)
-			rc = -1;
-		else if (n > 0)
-			rest = view_from(rest, (size_t)n);
-	}
-	return rc;
-}
-
-static void send_fence(int fd, const struct fence *f)
-{
-	struct str line = STR_INIT(EVENT_MAX);
-	struct json_out w;
-
-	json_out_begin(&w, &line);
-	json_open(&w, NULL);
-	json_put_z(&w, "event", "fence");
-	json_put_int(&w, "landlock", f->landlock);
-	json_put_bool(&w, "seccomp", f->seccomp);
-	json_close(&w);
-	if (json_out_end(&w, NULL) == 0)
-		(void)send_line(fd, &line);
-	str_release(&line);
-}
-
-static void send_acting(void *arg)
-{
-	struct str line = STR_INIT(EVENT_MAX);
-	const int *fd = arg;
-
-	if (str_adds(&line, "{\"event\":\"acting\"}") == 0)
-		(void)send_line(*fd, &line);
-	str_release(&line);
-}
-
-static int send_result(int fd, bool ok, struct view text)
-{
-	struct str line = STR_INIT(EVENT_MAX), clean = STR_INIT(EVENT_MAX);
-	struct json_out w;
-	int rc = -1;
-
-	if (utf8_repair(text, &clean) < 0)
-		goto out;
-	json_out_begin(&w, &line);
-	json_open(&w, NULL);
-	json_put_z(&w, "event", "result");
-	json_put_bool(&w, "ok", ok);
-	json_put_str(&w, "text", str_view(&clean));
-	json_close(&w);
-	if (json_out_end(&w, NULL) == 0)
-		rc = send_line(fd, &line);
-out:
-	str_release(&clean);
-	str_release(&line);
-	return rc;
 }
 
 /* --- The request ------------------------------------------------------------------------------ */
@@ -173,8 +107,14 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int run_tool(const struct request *r, const struct roots *roots, int *out, struct str *text,
-	struct err *e)
+static void on_acting(void *arg)
+{
+	event_acting(*(const int *)arg);
+}
+
+/* *ok: the result tells of a success. */
+static int run_tool(const struct request *r, const struct roots *roots, int *out, bool *ok,
+	struct str *text, struct err *e)
 {
 	struct tool_job job = {
 		.roots = roots,
@@ -188,10 +128,11 @@ static int run_tool(const struct request *r, const struct roots *roots, int *out
 	if (!fn)
 		return err_set(e, E_NOTFOUND, "no such tool");
 	job.until = now_ms() + r->time_ms;
-	job.on_acting = send_acting;
+	job.on_acting = on_acting;
 	job.arg = out;
 	if (fn(&job, e) < 0)
 		return -1;
+	*ok = !job.failed;
 	return str_ok(text) ? 0 : err_set(e, E_NOMEM, "the result is too big");
 }
 
@@ -216,16 +157,17 @@ static int child(struct view line, pid_t parent, int out)
 	struct request r = { .json = NULL };
 	struct err e = ERR_INIT;
 	struct fence fence;
+	bool ok = false;
 	int rc = -1;
 
 	if (sigaction(SIGTERM, &term, NULL) < 0 || supervise_child(parent, &e) < 0)
 		return EXIT_FAILURE;
 	if (request_parse(&r, line, &e) == 0 && open_roots(&roots, &r, &e) == 0 &&
 		enter(&r, &roots, &fence, &e) == 0) {
-		send_fence(out, &fence);
-		rc = run_tool(&r, &roots, &out, &text, &e);
+		event_fence(out, &fence);
+		rc = run_tool(&r, &roots, &out, &ok, &text, &e);
 	}
-	rc = send_result(out, rc == 0, rc == 0 ? str_view(&text) : view_of(e.msg));
+	rc = event_result(out, ok && rc == 0, rc == 0 ? str_view(&text) : view_of(e.msg));
 	str_release(&text);
 	roots_release(&roots);
 	json_free(&r.json);
@@ -249,7 +191,7 @@ int call_main(int in, int out)
 	}
 	str_wipe(&line);
 	if (pid < 0) {
-		(void)send_result(out, false, VIEW("the tool could not be started: no process"));
+		(void)event_result(out, false, VIEW("the tool could not be started: no process"));
 		return EXIT_FAILURE;
 	}
 	(void)close(out);

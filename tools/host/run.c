@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "tools/host/outcome.h"
 
 #define ARGS_MAX ((size_t)4 << 20)
 
@@ -57,13 +58,12 @@ static void say_why(struct tool_run *r)
 	struct str *s = &r->text;
 
 	str_reset(s);
-	r->ok = false;
 	(void)str_addf(s, "%s ", r->spec->name);
 	if (r->cancelled)
 		(void)str_adds(s, "was cancelled");
 	else if (r->timed_out)
 		(void)str_addf(s, "took longer than %lld s and was ended",
-			(long long)(r->spec->timeout_ms / 1000));
+			(long long)(r->limit_ms / 1000));
 	else
 		r->kind->say_end(r, s);
 	(void)str_addf(s, ". %s", side_effects(r));
@@ -87,26 +87,36 @@ static void make_safe(struct tool_run *r, struct str *out)
 	}
 }
 
+static enum outcome judge(const struct tool_run *r)
+{
+	const struct outcome_facts facts = {
+		.has_result = r->has_result,
+		.says_ok = r->ok,
+		.cancelled = r->cancelled,
+		.text = str_view(&r->text),
+	};
+
+	return outcome_of(&facts);
+}
+
 static void run_on_end(void *arg)
 {
 	struct tool_run *r = arg;
 	struct str safe = STR_INIT(RUN_TEXT_MAX);
 	struct tool_result result = { .ok = false };
+	enum outcome outcome;
 	tool_done_cb *done = r->done;
 	void *done_arg = r->arg;
 
 	if (!r->has_result)
 		say_why(r);
 	make_safe(r, &safe);
-	result.ok = r->ok;
-	result.cancelled = r->cancelled && !r->has_result;
+	outcome = judge(r);
+	result.ok = outcome == OUTCOME_OK;
+	result.cancelled = outcome == OUTCOME_CANCELLED;
 	result.acted = r->acting;
 	result.text = str_view(&safe);
-	audit(r,
-		result.cancelled ? "cancelled"
-		: r->ok          ? "ok"
-				 : "failed",
-		r->ok ? "" : str_cstr(&safe));
+	audit(r, outcome_name(outcome), result.ok ? "" : str_cstr(&safe));
 	run_free(r);
 	if (done)
 		done(done_arg, &result);
@@ -127,6 +137,16 @@ void run_give(struct tool_run *r, bool ok, struct view text)
 		return;
 	r->ok = ok;
 	r->has_result = true;
+}
+
+void run_take(struct tool_run *r, const struct json *event)
+{
+	struct view text;
+	bool ok = false;
+
+	if (json_get_bool(event, "ok", JSON_REQUIRED, &ok, NULL) == 1 &&
+		json_get_str(event, "text", JSON_REQUIRED, 0, RUN_TEXT_MAX, &text, NULL) == 1)
+		run_give(r, ok, text);
 }
 
 static void run_on_limit(void *arg)
@@ -189,7 +209,8 @@ int run_init(struct tool_run *r, const struct run_kind *kind, const struct run_p
 	if (timer_new(&r->limit, r->env->loop, run_on_limit, r, e) < 0 ||
 		timer_new(&r->end, r->env->loop, run_on_end, r, e) < 0)
 		return -1;
-	timer_arm(r->limit, r->spec->timeout_ms);
+	r->limit_ms = spec_limit_ms(r->spec, plan->args);
+	timer_arm(r->limit, r->limit_ms);
 	return 0;
 }
 

@@ -52,7 +52,7 @@ struct tool_run {
 	struct timer *limit, *end;
 	bool cancelled, timed_out, acting, has_result, ok;
 	struct str text;
-	int64_t began;
+	int64_t began, limit_ms;
 
 	/* for the audit */
 	bool quiet;
@@ -72,6 +72,7 @@ void run_started(struct tool_run *r);
 int run_failed(struct tool_run *r, const struct err *e);
 /* The result; the first one counts. */
 void run_give(struct tool_run *r, bool ok, struct view text);
+void run_take(struct tool_run *r, const struct json *event); /* the same, of kairo-tool's event */
 /* It is over: the end is told from the loop, after ms at most. */
 void run_over(struct tool_run *r, int64_t ms);
 void run_close_all(struct run_list *list); /* no callback */

@@ -266,3 +266,12 @@ int spec_check(const struct tool_spec *s, const struct json *args, struct err *e
 {
 	return check_object(s->name, s->args, args, e);
 }
+
+int64_t spec_limit_ms(const struct tool_spec *s, const struct json *args)
+{
+	int64_t seconds;
+
+	if (json_get_int(args, "timeout_s", JSON_OPTIONAL, 1, INT32_MAX, &seconds, NULL) == 1)
+		return seconds * 1000 + SPEC_GRACE_MS;
+	return s->timeout_ms;
+}

@@ -27,7 +27,7 @@ struct tool_spec {
 	const char *name, *about;
 	bool acts;          /* may change something */
 	bool native;        /* works in the daemon, once tools_add_native has brought it */
-	int64_t timeout_ms; /* after which it is ended */
+	int64_t timeout_ms; /* after which it is ended; the argument timeout_s sets another one */
 	const char *key;    /* the argument that a progress line shows */
 	const char *hidden; /* the argument that an audit line leaves out, or NULL */
 	struct arg_spec args[8];
@@ -41,5 +41,10 @@ const struct tool_spec *spec_find(const char *name); /* NULL: not built in */
 void spec_write(const struct tool_spec *s, struct json_out *w);
 /* Every member known, of its type, in its bounds; what is required is there. e: for the model. */
 int spec_check(const struct tool_spec *s, const struct json *args, struct err *e);
+
+/* How long a call may take in all. A tool that keeps the time of the argument "timeout_s" itself
+ * gets SPEC_GRACE_MS more to say what came of it. */
+#define SPEC_GRACE_MS 10000
+int64_t spec_limit_ms(const struct tool_spec *s, const struct json *args);
 
 #endif

@@ -1,0 +1,80 @@
+#include "tools/exec/event.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/text.h"
+
+#define EVENT_MAX ((size_t)8 << 20)
+
+static int send_line(int fd, struct str *line)
+{
+	struct view rest;
+	int rc = str_addc(line, '\n');
+
+	for (rest = str_view(line); rc == 0 && rest.n > 0;) {
+		ssize_t n = write(fd, rest.p, rest.n);
+
+		if (n < 0 && errno != EINTR)
+			rc = -1;
+		else if (n > 0)
+			rest = view_from(rest, (size_t)n);
+	}
+	return rc;
+}
+
+static void begin(struct json_out *w, struct str *line, const char *event)
+{
+	json_out_begin(w, line);
+	json_open(w, NULL);
+	json_put_z(w, "event", event);
+}
+
+/* Releases the line. */
+static int end(struct json_out *w, struct str *line, int fd)
+{
+	int rc = -1;
+
+	json_close(w);
+	if (json_out_end(w, NULL) == 0)
+		rc = send_line(fd, line);
+	str_release(line);
+	return rc;
+}
+
+void event_fence(int fd, const struct fence *f)
+{
+	struct str line = STR_INIT(EVENT_MAX);
+	struct json_out w;
+
+	begin(&w, &line, "fence");
+	json_put_int(&w, "landlock", f->landlock);
+	json_put_bool(&w, "seccomp", f->seccomp);
+	(void)end(&w, &line, fd);
+}
+
+void event_acting(int fd)
+{
+	struct str line = STR_INIT(EVENT_MAX);
+	struct json_out w;
+
+	begin(&w, &line, "acting");
+	(void)end(&w, &line, fd);
+}
+
+int event_result(int fd, bool ok, struct view text)
+{
+	struct str line = STR_INIT(EVENT_MAX), clean = STR_INIT(EVENT_MAX);
+	struct json_out w;
+	int rc = -1;
+
+	if (utf8_repair(text, &clean) == 0) {
+		begin(&w, &line, "result");
+		json_put_bool(&w, "ok", ok);
+		json_put_str(&w, "text", str_view(&clean));
+		rc = end(&w, &line, fd);
+	}
+	str_release(&clean);
+	return rc;
+}

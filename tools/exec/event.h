@@ -1,0 +1,16 @@
+/* tools/exec/event.h: what kairo-tool tells the daemon: JSON lines (tools/exec/call.h names them).
+ * A daemon that is gone is told nothing more; the lifeline ends the process then. */
+#ifndef TOOLS_EXEC_EVENT_H
+#define TOOLS_EXEC_EVENT_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "tools/exec/fence.h"
+
+void event_fence(int fd, const struct fence *f);
+void event_acting(int fd);
+/* 0, or -1: it could not be said. text need not be valid UTF-8. */
+int event_result(int fd, bool ok, struct view text);
+
+#endif
