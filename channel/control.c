@@ -55,6 +55,7 @@ int control_apply(struct control *c, const struct control_settings *s, struct er
 	c->room.text_limit = s->text_limit;
 	c->room.mode = s->mode;
 	c->room.queue_limit = s->queue_limit;
+	c->room.ask_ms = s->ask_ms;
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct control_settings {
 	enum format_mode mode;
 	int queue_limit;                  /* 1..1000 */
 	const char *const *allowed_users; /* NULL-terminated; besides the owner. NULL: none */
+	int64_t ask_ms;                   /* that a question stays open; 0: 10 minutes */
 };
 
 struct control_env {

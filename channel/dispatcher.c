@@ -136,12 +136,22 @@ static int say_answer(struct dispatcher *d, bool *empty, struct err *e)
 
 static int say_interrupted(struct dispatcher *d, struct err *e)
 {
-	struct str s = STR_INIT(1024);
-	int rc;
+	enum control_language lang = peer_lang(d->room, d->item.user);
+	struct str excerpt = STR_INIT(1024), s = STR_INIT(8192);
+	struct peer peer;
+	int rc = peer_load(d->room, d->item.user, &peer, e);
 
-	words_excerpt(&s, str_view(&d->item.text), EXCERPT_CHARS);
-	rc = outbox_notice(d->outbox, d->item.user, PART_FAILURE, d->turn, W_INTERRUPTED,
-		str_cstr(&s), e);
+	words_excerpt(&excerpt, str_view(&d->item.text), EXCERPT_CHARS);
+	words(&s, lang, W_INTERRUPTED, str_cstr(&excerpt));
+	if (rc == 1 && peer.asked > 0) {
+		str_addc(&s, '\n');
+		words(&s, lang, W_ASK_LOST);
+	}
+	if (rc >= 0)
+		rc = str_ok(&s) ? outbox_add(d->outbox, d->item.user, PART_FAILURE, d->turn,
+					  str_view(&s), NULL, e)
+		                : err_set(e, E_NOMEM, "an interruption's words");
+	str_release(&excerpt);
 	str_release(&s);
 	return rc;
 }
@@ -321,6 +331,8 @@ static void dispatcher_on_event(void *arg, const struct engine_event *ev)
 		return;
 	}
 	if (!from_phone(d)) {
+		if (ev->type == ENGINE_APPROVAL || ev->type == ENGINE_QUESTION)
+			questions_watch(d->questions, ev->id);
 		if (d->on_event)
 			d->on_event(d->arg, d->item.seq, ev);
 		return;
@@ -331,13 +343,19 @@ static void dispatcher_on_event(void *arg, const struct engine_event *ev)
 		on_file(d, ev->text);
 }
 
-static void on_answer(void *arg, const char *id, int choice)
+static void on_answer(void *arg, const char *id, int choice, bool stops)
 {
 	struct dispatcher *d = arg;
 	struct err e = ERR_INIT;
 
 	if (dispatcher_answer(d, id, choice, &e) < 0)
 		log_warn(d->room->log, "dispatch", "an answer came to nothing: %s", e.msg);
+	if (!stops || !dispatcher_stop(d))
+		return;
+	err_clear(&e);
+	if (outbox_notice(d->outbox, d->item.user, PART_STOP, 0, W_STOPPED, NULL, &e) < 0)
+		log_warn(d->room->log, "dispatch", "the stop was not told: %s", e.msg);
+	outbox_kick(d->outbox);
 }
 
 static void on_progress(void *arg)
@@ -635,5 +653,6 @@ struct questions *dispatcher_questions(struct dispatcher *d)
 
 int dispatcher_answer(struct dispatcher *d, const char *id, int choice, struct err *e)
 {
+	questions_over(d->questions, id);
 	return turns_answer(d->turns, id, choice, e);
 }

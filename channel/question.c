@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_CHARS  700 /* of what would be done: the whole is to fit one part */
+#define SHOWN_CHARS  1200 /* of what would be done, as far as the whole fits one part */
+#define SHOWN_LEAST  100  /* whatever the size of a part */
+#define AROUND_CHARS 200  /* room for the first line, the fence, and to say that it was cut */
 #define CHOICE_CHARS 40
 #define OFFSETS      4
 #define OFFSET_MS    ((int64_t)10 * 60 * 1000)
@@ -23,9 +25,10 @@ struct question {
 	enum question_state state;
 	unsigned int serial;
 	char letter;
-	char user[CHAN_ID_MAX + 1];
+	char user[CHAN_ID_MAX + 1]; /* "": it is shown elsewhere */
 	char *id;
 	int choices;
+	bool standard; /* enum approval_choice */
 	int64_t part;
 	int64_t shown_at, deadline; /* monotonic */
 	bool hinted;
@@ -95,14 +98,22 @@ static void rearm(struct questions *q)
 		timer_arm(q->timer, next);
 }
 
+static int64_t timeout_ms(const struct questions *q)
+{
+	return q->room->ask_ms > 0 ? q->room->ask_ms : QUESTION_TIMEOUT_MS;
+}
+
 /* One that was shown is told; one that is still on its way out must not be shown any more. */
 static void time_out(struct questions *q, const struct question *it)
 {
 	struct err e = ERR_INIT;
-	int rc = it->state == Q_ASKED ? outbox_cancel(q->outbox, it->part, &e)
-	                              : outbox_notice(q->outbox, it->user, PART_FAILURE, 0,
-						W_ASK_TIMEOUT, NULL, &e);
+	int rc;
 
+	if (!*it->user)
+		return;
+	rc = it->state == Q_ASKED ? outbox_cancel(q->outbox, it->part, &e)
+	                          : outbox_notice(q->outbox, it->user, PART_FAILURE, 0,
+					    W_ASK_TIMEOUT, NUM(timeout_ms(q) / 60000), &e);
 	if (rc < 0)
 		log_warn(q->room->log, "question", "its timeout was not told: %s", e.msg);
 	outbox_kick(q->outbox);
@@ -116,6 +127,7 @@ static bool fail_one(struct questions *q)
 	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
 		struct question *it = &q->slot[i];
 		bool late = is_open(it) && it->deadline <= now;
+		int why = it->state == Q_SHOWN ? ANSWER_NONE : ANSWER_UNASKED;
 		char *id = it->id;
 
 		if (it->state != Q_FAILED && !late)
@@ -124,7 +136,7 @@ static bool fail_one(struct questions *q)
 			time_out(q, it);
 		it->id = NULL;
 		drop(q, it);
-		q->cb(q->arg, id, -1);
+		q->cb(q->arg, id, why, false);
 		free(id);
 		return true;
 	}
@@ -173,7 +185,7 @@ static void questions_on_timer(void *arg)
 	while (fail_one(q))
 		;
 	while ((id = take_away(q))) {
-		q->cb(q->arg, id, -1);
+		q->cb(q->arg, id, ANSWER_UNASKED, false);
 		free(id);
 	}
 	rearm(q);
@@ -192,7 +204,7 @@ static void questions_on_part(void *arg, int64_t part, bool shown)
 			continue;
 		step(q, it, shown ? Q_SHOWN : Q_FAILED);
 		it->shown_at = loop_now(q->room->loop);
-		it->deadline = it->shown_at + QUESTION_TIMEOUT_MS;
+		it->deadline = it->shown_at + timeout_ms(q);
 	}
 	rearm(q);
 }
@@ -217,14 +229,14 @@ static void put_fenced(struct str *out, struct view text, enum format_mode mode)
 }
 
 static void put_deed(struct questions *q, struct str *out, enum control_language lang,
-	struct view text)
+	struct view text, size_t max)
 {
 	struct str safe = STR_INIT(ENGINE_INPUT_MAX);
 	struct view all, shown;
 
 	text_safe(view_cut(text, ENGINE_INPUT_MAX / 4), TEXT_KEEP_LF | TEXT_KEEP_TAB, &safe);
 	all = view_trim(str_view(&safe));
-	shown = view_cut(all, utf8_cut_chars(all, SHOWN_CHARS));
+	shown = view_cut(all, utf8_cut_chars(all, max));
 	if (all.n == 0) {
 		str_addc(out, '\n');
 		words(out, lang, W_ASK_HIDDEN);
@@ -239,28 +251,53 @@ static void put_deed(struct questions *q, struct str *out, enum control_language
 	str_release(&safe);
 }
 
+static void put_choices(struct questions *q, const struct question *it,
+	const struct engine_event *ev, enum control_language lang, struct str *out)
+{
+	for (int i = 0; i < it->choices; i++) {
+		str_addf(out, "\n%d. ", i + 1);
+		if (it->standard)
+			words(out, lang, words_choice((enum approval_choice)i));
+		else
+			words_excerpt(out, view_of(ev->choices[i]), CHOICE_CHARS);
+	}
+	str_addc(out, '\n');
+	words(out, lang, W_ASK_HOW, NUM(1), NUM(it->choices), NUM(timeout_ms(q) / 60000));
+}
+
+/* How much of what would be done fits beside the rest: a question is one part, and one send. */
+static size_t shown_chars(const struct questions *q, const struct str *rest)
+{
+	size_t taken = utf8_count(str_view(rest)) + AROUND_CHARS;
+	size_t room = q->room->text_limit > taken ? q->room->text_limit - taken : 0;
+
+	if (room > SHOWN_CHARS)
+		return SHOWN_CHARS;
+	return room < SHOWN_LEAST ? SHOWN_LEAST : room;
+}
+
 static int compose(struct questions *q, const struct question *it, const struct engine_event *ev,
 	struct str *out)
 {
 	enum control_language lang = peer_lang(q->room, it->user);
-	struct str name = STR_INIT(8192);
+	struct str name = STR_INIT(8192), choices = STR_INIT(8192);
 	char letter[2] = { it->letter, '\0' };
+	size_t max;
 
+	put_choices(q, it, ev, lang, &choices);
+	max = shown_chars(q, &choices);
 	if (ev->type == ENGINE_APPROVAL) {
 		words_excerpt(&name, view_of(ev->name), CHOICE_CHARS);
 		words(out, lang, W_ASK_APPROVAL, letter, str_cstr(&name));
-		put_deed(q, out, lang, ev->text);
+		put_deed(q, out, lang, ev->text, max);
 	} else {
-		words_excerpt(&name, ev->text, SHOWN_CHARS);
+		words_excerpt(&name, ev->text, max);
 		words(out, lang, W_ASK_QUESTION, letter, str_cstr(&name));
 	}
-	for (int i = 0; i < it->choices; i++) {
-		str_addf(out, "\n%d. ", i + 1);
-		words_excerpt(out, view_of(ev->choices[i]), CHOICE_CHARS);
-	}
-	str_addc(out, '\n');
-	words(out, lang, W_ASK_HOW, NUM(1), NUM(it->choices));
+	str_add(out, str_view(&choices));
+	out->failed |= !str_ok(&choices);
 	str_release(&name);
+	str_release(&choices);
 	return str_ok(out) ? 0 : -1;
 }
 
@@ -288,22 +325,24 @@ static int count_choices(const struct engine_event *ev)
 {
 	int n = 0;
 
+	if (ev->standard_choices)
+		return APPROVAL_CHOICES;
 	while (ev->choices && ev->choices[n] && n <= QUESTION_CHOICES)
 		n++;
 	return n;
 }
 
-static struct question *new_question(struct questions *q, const char *user,
-	const struct engine_event *ev)
+static struct question *new_question(struct questions *q, const char *user, const char *id)
 {
 	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
 		struct question *it = &q->slot[i];
 
 		if (it->state != Q_FREE)
 			continue;
-		*it = (struct question){ .serial = ++q->serial, .choices = count_choices(ev) };
+		*it = (struct question){ .serial = ++q->serial };
 		it->letter = (char)('A' + (q->serial - 1) % 26);
-		it->id = strdup(ev->id ? ev->id : "");
+		it->deadline = loop_now(q->room->loop) + timeout_ms(q);
+		it->id = strdup(id ? id : "");
 		if (!it->id || copy_z(it->user, sizeof(it->user), view_of(user)) < 0) {
 			free(it->id);
 			it->id = NULL;
@@ -317,7 +356,7 @@ static struct question *new_question(struct questions *q, const char *user,
 void questions_ask(struct questions *q, const char *user, uint64_t turn,
 	const struct engine_event *ev)
 {
-	struct question *it = new_question(q, user, ev);
+	struct question *it = new_question(q, user, ev->id);
 	struct err e = ERR_INIT;
 
 	if (!it) {
@@ -328,7 +367,8 @@ void questions_ask(struct questions *q, const char *user, uint64_t turn,
 		return;
 	}
 	step(q, it, Q_ASKED);
-	it->deadline = loop_now(q->room->loop) + QUESTION_TIMEOUT_MS;
+	it->choices = count_choices(ev);
+	it->standard = ev->standard_choices;
 	if (it->choices < 1 || it->choices > QUESTION_CHOICES) {
 		log_warn(q->room->log, "question", "%d choices cannot be shown", it->choices);
 		step(q, it, Q_FAILED);
@@ -337,6 +377,27 @@ void questions_ask(struct questions *q, const char *user, uint64_t turn,
 		step(q, it, Q_FAILED);
 	}
 	outbox_kick(q->outbox);
+	rearm(q);
+}
+
+void questions_watch(struct questions *q, const char *id)
+{
+	struct question *it = new_question(q, "", id);
+
+	if (!it) {
+		turn_away(q, id);
+	} else {
+		step(q, it, Q_SHOWN);
+		it->shown_at = loop_now(q->room->loop);
+	}
+	rearm(q);
+}
+
+void questions_over(struct questions *q, const char *id)
+{
+	for (size_t i = 0; i < QUESTIONS_MAX; i++)
+		if (is_open(&q->slot[i]) && strcmp(q->slot[i].id, id) == 0)
+			drop(q, &q->slot[i]);
 	rearm(q);
 }
 
@@ -526,15 +587,17 @@ int questions_say(struct questions *q, const char *user, const struct question_r
 void questions_take(struct questions *q, const struct question_reading *r)
 {
 	struct question *it = by_serial(q, r->serial);
+	bool stops;
 	char *id;
 
 	if (!it || it->state != Q_SHOWN)
 		return;
 	id = it->id;
+	stops = it->standard && r->choice == APPROVAL_STOP;
 	it->id = NULL;
 	drop(q, it);
 	rearm(q);
-	q->cb(q->arg, id, r->choice);
+	q->cb(q->arg, id, r->choice, stops);
 	free(id);
 }
 

@@ -14,12 +14,12 @@
 
 #define QUESTIONS_MAX       16
 #define QUESTION_CHOICES    20
-#define QUESTION_TIMEOUT_MS ((int64_t)60 * 60 * 1000)
+#define QUESTION_TIMEOUT_MS ((int64_t)10 * 60 * 1000) /* default */
 
 struct questions;
 
-/* choice -1: it could not be asked, or nobody answered. From the loop. */
-typedef void question_answer_cb(void *arg, const char *id, int choice);
+/* choice: also ANSWER_NONE and ANSWER_UNASKED. stops: it was "no, and stop". From the loop. */
+typedef void question_answer_cb(void *arg, const char *id, int choice, bool stops);
 
 int questions_open(struct questions **out, const struct room *r, struct outbox *o,
 	question_answer_cb *cb, void *arg, struct err *e);
@@ -29,6 +29,9 @@ void questions_close(struct questions **q);
  * turn ends before. */
 void questions_ask(struct questions *q, const char *user, uint64_t turn,
 	const struct engine_event *ev);
+/* One that is shown elsewhere: only its time is kept here. */
+void questions_watch(struct questions *q, const char *id);
+void questions_over(struct questions *q, const char *id); /* it was answered elsewhere */
 void questions_end(struct questions *q); /* the turn is over: nothing is open any more */
 /* Open ones to user, or to anybody (NULL). */
 int questions_waiting(const struct questions *q, const char *user);

@@ -4,6 +4,7 @@
 #define CHANNEL_ROOM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/db/db.h"
 #include "base/log.h"
@@ -22,6 +23,7 @@ struct room {
 	size_t text_limit;
 	enum format_mode mode;
 	int queue_limit;
+	int64_t ask_ms;       /* that a question stays open; 0: the default */
 	char *const *allowed; /* NULL-terminated, or NULL */
 };
 

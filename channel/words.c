@@ -145,7 +145,13 @@ static const struct pair table[W_COUNT] = {
 	[W_ASK_CUT] = { "（只显示了开头，全文 {1} 字；不放心就不要同意）",
 		"(only the beginning is shown, {1} characters in all; when in doubt, refuse)" },
 	[W_ASK_QUESTION] = { "【{1}】{2}", "[{1}] {2}" },
-	[W_ASK_HOW] = { "请只回复 {1} 到 {2}。", "Reply with {1} to {2} only." },
+	[W_CHOICE_ONCE] = { "同意，只这一次", "Yes, this once" },
+	[W_CHOICE_CONVERSATION] = { "同意，这次对话里再遇到完全一样的也同意",
+		"Yes, and again in this conversation when it is exactly the same" },
+	[W_CHOICE_NO] = { "不同意", "No" },
+	[W_CHOICE_STOP] = { "不同意，并停下任务", "No, and stop the task" },
+	[W_ASK_HOW] = { "请在 {3} 分钟内只回复 {1} 到 {2} 的数字。",
+		"Reply with {1} to {2} only, within {3} min." },
 	[W_ASK_CLOSED] = { "那个问题已经结束，这个回答没有用上。如果是想发这个数字本身，请加几个字再发。",
 		"That question is closed; the answer was not used. If you meant the number itself, send it "
 		"with a word beside it." },
@@ -156,8 +162,10 @@ static const struct pair table[W_COUNT] = {
 	[W_ASK_EARLY] = { "这个回答写在问题显示之前，没有算数。请看过问题再回复一次。",
 		"That was written before the question was shown, so it does not count. Please read the "
 		"question and reply again." },
-	[W_ASK_TIMEOUT] = { "等了很久没有回答，按不同意处理。",
-		"There was no answer for a long time, so it was taken as a no." },
+	[W_ASK_TIMEOUT] = { "等了 {1} 分钟没有回答，按不同意处理。",
+		"There was no answer within {1} min, so it was taken as a no." },
+	[W_ASK_LOST] = { "当时还开着的问题按不同意处理，也不能再回答了。",
+		"A question that was open then counts as a no and can no longer be answered." },
 	[W_ASK_WAITS] = { "消息已排队。上面的问题还在等你：只回复选项的数字。",
 		"Your message waits. The question above is still open: reply with just the number." },
 };
@@ -244,6 +252,18 @@ int words_put(struct str *out, enum control_language lang, enum word w, ...)
 	if (lang != LANG_ZH)
 		fill(out, p->en, args, "");
 	return str_ok(out) ? 0 : -1;
+}
+
+enum word words_choice(enum approval_choice c)
+{
+	static const enum word choices[APPROVAL_CHOICES] = {
+		[APPROVAL_ONCE] = W_CHOICE_ONCE,
+		[APPROVAL_CONVERSATION] = W_CHOICE_CONVERSATION,
+		[APPROVAL_NO] = W_CHOICE_NO,
+		[APPROVAL_STOP] = W_CHOICE_STOP,
+	};
+
+	return choices[c];
 }
 
 int words_fail(struct str *out, enum control_language lang, enum engine_fail f, const char *detail)

@@ -90,14 +90,19 @@ enum word {
 	W_ASK_APPROVAL, /* {1} code, {2} tool; what it would do follows */
 	W_ASK_QUESTION, /* {1} code, {2} the question */
 	W_ASK_HIDDEN,
-	W_ASK_CUT, /* {1} characters in all */
-	W_ASK_HOW, /* {1} first, {2} last */
+	W_ASK_CUT,     /* {1} characters in all */
+	W_CHOICE_ONCE, /* the standard choices of an approval */
+	W_CHOICE_CONVERSATION,
+	W_CHOICE_NO,
+	W_CHOICE_STOP,
+	W_ASK_HOW, /* {1} first, {2} last, {3} minutes */
 	W_ASK_CLOSED,
 	W_ASK_RANGE, /* {1} number of choices */
 	W_ASK_WHICH, /* {1} the codes */
 	W_ASK_EARLY,
-	W_ASK_TIMEOUT,
+	W_ASK_TIMEOUT, /* {1} minutes */
 	W_ASK_WAITS,
+	W_ASK_LOST, /* behind W_INTERRUPTED */
 
 	W_COUNT
 };
@@ -107,6 +112,8 @@ enum word {
 #define words(out, lang, ...) words_put((out), (lang), __VA_ARGS__, (const char *)NULL)
 int words_put(struct str *out, enum control_language lang, enum word w, ...)
 	__attribute__((sentinel));
+
+enum word words_choice(enum approval_choice c);
 
 /* Why a turn failed, in one plain sentence, with the engine's detail. */
 int words_fail(struct str *out, enum control_language lang, enum engine_fail f, const char *detail);

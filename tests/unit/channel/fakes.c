@@ -334,6 +334,18 @@ void fake_ask(struct fake_engine *g, enum engine_event_type type, const char *id
 	g->engine.on_event(g->engine.arg, &ev);
 }
 
+void fake_approval(struct fake_engine *g, const char *id, const char *text)
+{
+	struct engine_event ev = { .type = ENGINE_APPROVAL,
+		.turn = g->turn,
+		.text = view_of(text),
+		.id = id,
+		.name = "shell",
+		.standard_choices = true };
+
+	g->engine.on_event(g->engine.arg, &ev);
+}
+
 int fake_history(struct db *db)
 {
 	struct stmt *s = NULL;

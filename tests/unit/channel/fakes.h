@@ -98,6 +98,7 @@ void fake_done(struct fake_engine *g, enum engine_fail fail, const char *text, c
 void fake_event(struct fake_engine *g, enum engine_event_type type, const char *text);
 void fake_ask(struct fake_engine *g, enum engine_event_type type, const char *id, const char *text,
 	const char *const *choices);
+void fake_approval(struct fake_engine *g, const char *id, const char *text); /* standard choices */
 int fake_history(struct db *db); /* rows that save() has left */
 
 #endif

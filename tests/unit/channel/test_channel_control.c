@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "channel/inbox.h"
+#include "channel/question.h"
 
 #include "house.h"
 
@@ -1396,6 +1397,30 @@ static void a_question_of_a_terminal_turn_goes_to_the_terminal(void **state)
 	assert_int_equal(1, h->engine.choice);
 }
 
+static void a_question_at_the_terminal_has_its_time_too(void **state)
+{
+	struct house *h = *state;
+	struct heard got = { .events = 0 };
+	uint64_t ticket;
+
+	assert_int_equal(0, control_ask(h->control, VIEW("one"), on_ask, &got, &ticket, NULL));
+	settle(h->w.loop);
+	fake_approval(&h->engine, "q1", "ls");
+	pass(&h->w.clock, h->w.loop, QUESTION_TIMEOUT_MS - 1);
+	assert_int_equal(0, h->engine.answers);
+	house_hear(h, OWNER, "1"); /* nothing is open to the phone: a prompt */
+	assert_int_equal(0, h->engine.answers);
+	assert_int_equal(1, house_rows(h, INBOX_WAITING));
+	pass(&h->w.clock, h->w.loop, 1);
+	assert_int_equal(1, h->engine.answers);
+	assert_int_equal(ANSWER_NONE, h->engine.choice);
+	fake_approval(&h->engine, "q2", "ls");
+	assert_int_equal(0, control_ask_answer(h->control, ticket, "q2", APPROVAL_ONCE, NULL));
+	pass(&h->w.clock, h->w.loop, QUESTION_TIMEOUT_MS);
+	assert_int_equal(2, h->engine.answers);
+	assert_int_equal(0, h->w.wire.nsent);
+}
+
 static void prompts_that_are_not_fit_are_refused(void **state)
 {
 	struct house *h = *state;
@@ -1640,6 +1665,7 @@ int main(void)
 		T(a_prompt_can_be_cancelled_while_it_waits_and_runs),
 		T(a_phones_stop_ends_a_prompt_of_the_terminal),
 		T(a_question_of_a_terminal_turn_goes_to_the_terminal),
+		T(a_question_at_the_terminal_has_its_time_too),
 		T(prompts_that_are_not_fit_are_refused),
 		T(a_prompt_of_the_terminal_does_not_outlive_a_crash),
 		T(sending_from_the_terminal_needs_an_open_window),

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -68,7 +69,7 @@ static void a_question_is_shown_with_numbered_choices(void **state)
 	ask(h, "q1", "make test");
 	assert_int_equal(1, h->w.wire.nsent);
 	assert_string_equal("[A] Your permission is needed: run＿shell\n```\nmake test\n```\n"
-			    "1. Yes\n2. Always\n3. No\nReply with 1 to 3 only.",
+			    "1. Yes\n2. Always\n3. No\nReply with 1 to 3 only, within 10 min.",
 		last(h));
 	assert_int_equal(0, h->engine.answers);
 }
@@ -80,7 +81,8 @@ static void a_plain_question_is_shown_as_prose(void **state)
 
 	fake_ask(&h->engine, ENGINE_QUESTION, "q1", "Which colour?", colours);
 	house_wait(h, 1000);
-	assert_string_equal("[A] Which colour?\n1. red\n2. b＜l＞ue\nReply with 1 to 2 only.",
+	assert_string_equal("[A] Which colour?\n1. red\n2. b＜l＞ue\n"
+			    "Reply with 1 to 2 only, within 10 min.",
 		last(h));
 }
 
@@ -114,6 +116,80 @@ static void controls_never_reach_the_phone(void **state)
 
 	ask(h, "q1", "rm \x1b[8m-rf\x1b[0m \xe2\x80\xae/x");
 	assert_non_null(strstr(last(h), "rm -rf /x"));
+}
+
+static void an_approval_has_the_four_standard_choices(void **state)
+{
+	struct house *h = *state;
+
+	fake_approval(&h->engine, "q1", "uname -a");
+	house_wait(h, 2000);
+	assert_string_equal("[A] Your permission is needed: shell\n```\nuname -a\n```\n"
+			    "1. Yes, this once\n"
+			    "2. Yes, and again in this conversation when it is exactly the same\n"
+			    "3. No\n4. No, and stop the task\n"
+			    "Reply with 1 to 4 only, within 10 min.",
+		last(h));
+	house_hear(h, OWNER, "２");
+	assert_int_equal(APPROVAL_CONVERSATION, h->engine.choice);
+	house_hear(h, OWNER, "/help 停");
+	h->settings.language = LANG_ZH;
+	assert_int_equal(0, control_apply(h->control, &h->settings, NULL));
+	fake_approval(&h->engine, "q2", "uname -a");
+	house_wait(h, 2000);
+	assert_string_equal(
+		"【B】需要你同意：shell\n```\nuname -a\n```\n"
+		"1. 同意，只这一次\n2. 同意，这次对话里再遇到完全一样的也同意\n"
+		"3. 不同意\n4. 不同意，并停下任务\n请在 10 分钟内只回复 1 到 4 的数字。",
+		last(h));
+}
+
+static void no_and_stop_ends_the_turn_as_a_stop(void **state)
+{
+	struct house *h = *state;
+
+	fake_approval(&h->engine, "q1", "uname -a");
+	house_wait(h, 2000);
+	house_hear(h, OWNER, "waits");
+	house_hear(h, OWNER, "4");
+	assert_int_equal(1, h->engine.answers);
+	assert_int_equal(APPROVAL_STOP, h->engine.choice);
+	assert_int_equal(1, h->engine.cancels);
+	house_wait(h, 1000);
+	assert_int_equal(1, fake_count(&h->w.wire, "Stopped"));
+	assert_int_equal(1, house_rows(h, INBOX_STOPPED));
+	assert_string_equal("waits", h->engine.text); /* the next has its turn */
+	/* The fourth of an engine's own choices is not that one. */
+	fake_ask(&h->engine, ENGINE_APPROVAL, "q2", "ls",
+		(const char *const[]){ "a", "b", "c", "d", NULL });
+	house_wait(h, 2000);
+	house_hear(h, OWNER, "4");
+	assert_int_equal(2, h->engine.answers);
+	assert_int_equal(1, h->engine.cancels);
+}
+
+static void a_question_is_one_part_whatever_its_size(void **state)
+{
+	static const size_t limits[] = { 400, 500, 1800, 3800 };
+	struct house *h = *state;
+	struct str s = STR_INIT(10000);
+
+	while (s.n < 4000)
+		str_adds(&s, "rm -rf build/ ");
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		char id[8];
+
+		h->settings.text_limit = limits[i];
+		assert_int_equal(0, control_apply(h->control, &h->settings, NULL));
+		snprintf(id, sizeof(id), "q%zu", i);
+		fake_approval(&h->engine, id, str_cstr(&s));
+		house_wait(h, 5000);
+		assert_int_equal((int)i + 1, h->w.wire.nsent);
+		assert_non_null(strstr(last(h), "characters in all"));
+		house_hear(h, OWNER, "1");
+		assert_int_equal((int)i + 1, h->engine.answers);
+	}
+	str_release(&s);
 }
 
 /* --- Answers that count ----------------------------------------------------------------------- */
@@ -356,12 +432,29 @@ static void a_question_nobody_answers_ends_as_a_no(void **state)
 	assert_int_equal(0, h->engine.answers);
 	pass(&h->w.clock, h->w.loop, 1);
 	assert_int_equal(1, h->engine.answers);
-	assert_int_equal(-1, h->engine.choice);
+	assert_int_equal(ANSWER_NONE, h->engine.choice);
 	house_wait(h, 1000);
-	assert_non_null(strstr(last(h), "taken as a no"));
+	assert_non_null(strstr(last(h), "no answer within 10 min, so it was taken as a no"));
 	house_hear(h, OWNER, "1");
 	house_wait(h, 1000);
 	assert_non_null(strstr(last(h), "question is closed"));
+}
+
+static void the_time_to_answer_is_a_setting(void **state)
+{
+	struct house *h = *state;
+
+	h->settings.ask_ms = 180000;
+	assert_int_equal(0, control_apply(h->control, &h->settings, NULL));
+	fake_approval(&h->engine, "q1", "ls");
+	settle(h->w.loop);
+	assert_non_null(strstr(last(h), "within 3 min"));
+	pass(&h->w.clock, h->w.loop, 180000 - 1);
+	assert_int_equal(0, h->engine.answers);
+	pass(&h->w.clock, h->w.loop, 1);
+	assert_int_equal(ANSWER_NONE, h->engine.choice);
+	house_wait(h, 1000);
+	assert_non_null(strstr(last(h), "within 3 min"));
 }
 
 static void a_question_that_never_gets_out_ends_as_a_no_too(void **state)
@@ -375,7 +468,7 @@ static void a_question_that_never_gets_out_ends_as_a_no_too(void **state)
 	assert_int_equal(0, h->engine.answers);
 	pass(&h->w.clock, h->w.loop, QUESTION_TIMEOUT_MS);
 	assert_int_equal(1, h->engine.answers);
-	assert_int_equal(-1, h->engine.choice);
+	assert_int_equal(ANSWER_UNASKED, h->engine.choice);
 	h->events.link(h->events.arg, &(struct chan_status){ .link = CHAN_LINK_UP });
 	house_wait(h, 5000);
 	assert_int_equal(2, h->w.wire.nsent); /* not shown afterwards */
@@ -451,6 +544,8 @@ static void a_number_after_a_crash_is_told_closed(void **state)
 
 	ask(h, "q1", "ls");
 	house_crash(h);
+	house_wait(h, 2000);
+	assert_int_equal(1, fake_count(&h->w.wire, "counts as a no"));
 	assert_closed(h);
 }
 
@@ -486,7 +581,7 @@ static void without_a_send_left_it_is_a_no_at_once(void **state)
 	assert_int_equal(0, peer_heard(&h->w.room, OWNER, "t", LANG_EN, 9, NULL));
 	ask(h, "q1", "ls");
 	assert_int_equal(1, h->engine.answers);
-	assert_int_equal(-1, h->engine.choice);
+	assert_int_equal(ANSWER_UNASKED, h->engine.choice);
 	assert_int_equal(0, h->w.wire.nsent);
 }
 
@@ -500,7 +595,7 @@ static void a_question_that_is_refused_comes_back(void **state)
 		fake_script(&h->w.wire, &ends[i], 1);
 		ask(h, "q1", "ls");
 		assert_int_equal((int)i + 1, h->engine.answers);
-		assert_int_equal(-1, h->engine.choice);
+		assert_int_equal(ANSWER_UNASKED, h->engine.choice);
 	}
 }
 
@@ -535,7 +630,7 @@ static void a_full_disk_makes_it_a_no(void **state)
 	world_full(&h->w, true);
 	ask(h, "q1", "ls");
 	assert_int_equal(1, h->engine.answers);
-	assert_int_equal(-1, h->engine.choice);
+	assert_int_equal(ANSWER_UNASKED, h->engine.choice);
 	world_full(&h->w, false);
 }
 
@@ -552,7 +647,7 @@ static void more_than_can_be_open_are_survived(void **state)
 	settle(h->w.loop);
 	assert_int_equal(5,
 		h->engine.answers); /* the turn hears at once of those without a place */
-	assert_int_equal(-1, h->engine.choice);
+	assert_int_equal(ANSWER_UNASKED, h->engine.choice);
 	house_wait(h, 30000);
 	house_hear(h, OWNER, "A1");
 	assert_string_equal("q0", h->engine.answered_id);
@@ -569,6 +664,9 @@ int main(void)
 		T(a_plain_question_is_shown_as_prose),
 		T(a_command_cannot_close_its_fence),
 		T(what_is_hidden_or_cut_is_said),
+		T(an_approval_has_the_four_standard_choices),
+		T(no_and_stop_ends_the_turn_as_a_stop),
+		T(a_question_is_one_part_whatever_its_size),
 		T(controls_never_reach_the_phone),
 		T(the_number_alone_counts),
 		T(the_code_counts_too),
@@ -584,6 +682,7 @@ int main(void)
 		T(an_answer_written_before_but_heard_after_does_not_count),
 		T(a_clock_that_is_set_does_not_make_answers_early),
 		T(a_question_nobody_answers_ends_as_a_no),
+		T(the_time_to_answer_is_a_setting),
 		T(a_question_that_never_gets_out_ends_as_a_no_too),
 		T(the_deadline_stands_still_while_one_is_open),
 		T(still_working_is_not_said_beside_a_question),
