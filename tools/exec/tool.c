@@ -13,6 +13,7 @@ static const struct {
 	{ "glob", tool_glob, FENCE_FILES },
 	{ "grep", tool_grep, FENCE_FILES },
 	{ "write_file", tool_write_file, FENCE_FILES },
+	{ "shell", tool_shell, FENCE_PROGRAMS },
 };
 
 tool_fn *tool_find(struct view name)

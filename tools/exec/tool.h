@@ -35,7 +35,7 @@ struct tool_job {
 /* 0: out has the result. -1: e says why not, in words for the model. */
 typedef int tool_fn(struct tool_job *j, struct err *e);
 
-tool_fn tool_read_file, tool_list_dir, tool_glob, tool_grep, tool_write_file;
+tool_fn tool_read_file, tool_list_dir, tool_glob, tool_grep, tool_write_file, tool_shell;
 
 /* NULL: there is no such tool. */
 tool_fn *tool_find(struct view name);
