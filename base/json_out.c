@@ -230,6 +230,7 @@ void json_put_raw(struct json_out *w, const char *name, struct view raw)
 
 	if (!begin_value(w, name))
 		return;
+	lim.bytes = w->s->max;
 	lim.depth = OUT_DEPTH_MAX - w->depth;
 	end_value(w, json_check(raw, &lim, NULL) < 0 ? -1 : add_compact(w->s, raw));
 }

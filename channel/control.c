@@ -227,7 +227,9 @@ static int open_parts(struct control *c, const struct control_env *env, struct e
 		.on_event = on_terminal_event,
 		.arg = c };
 
-	if (sql_migrate(c->room.db, e) < 0 || outbox_open(&c->outbox, &c->room, e) < 0)
+	if (sql_migrate(c->room.db, e) < 0 ||
+		sql_meta(c->room.db, "server_ms", &c->room.server_ms, e) < 0 ||
+		outbox_open(&c->outbox, &c->room, e) < 0)
 		return -1;
 	d.outbox = c->outbox;
 	if (dispatcher_open(&c->dispatcher, &d, e) < 0 ||

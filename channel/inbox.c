@@ -12,7 +12,7 @@ int inbox_see(const struct room *r, const char *id, enum disposition what, struc
 	if (sql_run(r->db, e,
 		    "INSERT INTO channel_seen (bot, id, at, what) VALUES (?, ?, ?, ?)"
 		    " ON CONFLICT (bot, id) DO NOTHING",
-		    "ssli", r->bot, id, loop_wall(r->loop), (int)what) < 0)
+		    "ssli", r->bot, id, room_now(r), (int)what) < 0)
 		return -1;
 	return db_changes(r->db) > 0;
 }
@@ -69,7 +69,7 @@ int inbox_put(const struct room *r, const char *id, const char *user, enum origi
 	if (sql_run(r->db, e,
 		    "INSERT INTO channel_inbox (id, user, origin, lang, state, at, text)"
 		    " VALUES (?, ?, ?, ?, 0, ?, ?)",
-		    "ssiilv", id, user, (int)origin, (int)lang, loop_wall(r->loop),
+		    "ssiilv", id, user, (int)origin, (int)lang, room_now(r),
 		    text.p ? text : VIEW("")) < 0)
 		return -1;
 	if (seq)
@@ -175,8 +175,7 @@ int inbox_move(const struct room *r, int64_t seq, enum inbox_state to, uint64_t 
 		    "UPDATE channel_inbox SET state = ?1, turn = CASE WHEN ?2 = 0 THEN turn ELSE ?2 END,"
 		    " ended_at = ?3, text = CASE WHEN ?1 IN (2, 6, 7) THEN substr(text, 1, 4000) ELSE text END"
 		    " WHERE seq = ?4",
-		    "illl", (int)to, (int64_t)turn, to > INBOX_RUNNING ? loop_wall(r->loop) : 0,
-		    seq) < 0)
+		    "illl", (int)to, (int64_t)turn, to > INBOX_RUNNING ? room_now(r) : 0, seq) < 0)
 		return -1;
 	log_msg(r->log, LOG_DEBUG, "inbox", words_num(&subject, seq), "%s", inbox_state_name(to));
 	return 0;
@@ -187,7 +186,7 @@ static int clear(const struct room *r, const char *user, int origin, int *n, str
 	if (sql_run(r->db, e,
 		    "UPDATE channel_inbox SET state = 6, ended_at = ?1, text = substr(text, 1, 4000)"
 		    " WHERE state = 0 AND (?2 IS NULL OR user = ?2) AND (?3 < 0 OR origin = ?3)",
-		    "lsi", loop_wall(r->loop), user, origin) < 0)
+		    "lsi", room_now(r), user, origin) < 0)
 		return -1;
 	*n = db_changes(r->db);
 	return 0;
@@ -227,7 +226,7 @@ static int prune_seen(const struct room *r, struct err *e)
 	static const char *const past =
 		"DELETE FROM channel_seen WHERE bot = ?1 AND at < ?2 AND seq <="
 		" (SELECT seq FROM channel_seen WHERE bot = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?3)";
-	int64_t old = loop_wall(r->loop) - INBOX_SEEN_MS;
+	int64_t old = room_age(r) - INBOX_SEEN_MS;
 
 	if (sql_run(r->db, e, past, "sli", r->bot, old, INBOX_SEEN_MIN) < 0 ||
 		sql_run(r->db, e, past, "sli", r->bot, INT64_MAX, INBOX_SEEN_MAX) < 0)
@@ -239,7 +238,7 @@ static int prune_seen(const struct room *r, struct err *e)
 
 int inbox_prune(const struct room *r, struct err *e)
 {
-	int64_t old = loop_wall(r->loop) - KEEP_MS;
+	int64_t old = room_age(r) - KEEP_MS;
 
 	if (prune_seen(r, e) < 0 ||
 		sql_run(r->db, e, "DELETE FROM channel_peer WHERE bot <> ? AND heard_at < ?", "sl",

@@ -234,6 +234,14 @@ static int remember(struct control *c, const struct intake *in, struct err *e)
 	return inbox_see(&c->room, m->id, in->what, e);
 }
 
+static int note_time(struct control *c, int64_t sent_at, struct err *e)
+{
+	if (sent_at <= c->room.server_ms)
+		return 0;
+	c->room.server_ms = sent_at;
+	return sql_set_meta(c->room.db, "server_ms", sent_at, e);
+}
+
 /* 1: new, stored. 0: it came before. */
 static int store(struct control *c, struct intake *in, bool served, struct err *e)
 {
@@ -246,7 +254,8 @@ static int store(struct control *c, struct intake *in, bool served, struct err *
 	if (rc != 0)
 		return sql_end(c->room.db, rc < 0 ? -1 : 0, e);
 	in->what = m->group ? DISP_GROUP : DISP_STRANGER;
-	if (served)
+	rc = note_time(c, m->sent_at, e);
+	if (rc == 0 && served)
 		rc = store_served(c, in, e);
 	if (rc == 0)
 		rc = remember(c, in, e);

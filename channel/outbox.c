@@ -423,7 +423,7 @@ int outbox_again(struct outbox *o, const char *user, int *n, struct err *e)
 {
 	static const char *const lost = "state = 5 AND stopped = 0 AND user = ? AND kind IN (0, 3)"
 					" AND moved_at > ? ORDER BY place, sub";
-	int64_t since = loop_wall(o->room->loop) - PEER_WINDOW_MS;
+	int64_t since = room_now(o->room) - PEER_WINDOW_MS;
 	struct part_refs refs;
 	int rc = part_select(o->room, &refs, e, lost, "sl", user, since);
 
@@ -510,7 +510,7 @@ int outbox_cancel(struct outbox *o, int64_t part, struct err *e)
 
 int outbox_counts(struct outbox *o, const char *user, struct outbox_counts *out, struct err *e)
 {
-	int64_t since = loop_wall(o->room->loop) - (int64_t)24 * 60 * 60 * 1000;
+	int64_t since = room_now(o->room) - (int64_t)24 * 60 * 60 * 1000;
 	struct stmt *s = NULL;
 	int rc;
 

@@ -33,13 +33,13 @@ void part_client_id(const struct room *r, char out[64])
 	char hex[17];
 
 	rand_hex(hex, 8);
-	snprintf(out, 64, "kairo:%lld-%s", (long long)loop_wall(r->loop), hex);
+	snprintf(out, 64, "kairo:%lld-%s", (long long)room_now(r), hex);
 }
 
 int part_add(const struct room *r, const struct part_new *n, int64_t *seq, struct err *e)
 {
 	char id[64];
-	int64_t now = loop_wall(r->loop);
+	int64_t now = room_now(r);
 
 	part_client_id(r, id);
 	if (sql_run(r->db, e,
@@ -166,7 +166,7 @@ int part_move(const struct room *r, int64_t seq, enum part_state to, const char 
 
 	if (sql_run(r->db, e,
 		    "UPDATE channel_outbox SET state = ?, moved_at = ?, why = ? WHERE seq = ?",
-		    "ilsl", (int)to, loop_wall(r->loop), why, seq) < 0)
+		    "ilsl", (int)to, room_now(r), why, seq) < 0)
 		return -1;
 	log_msg(r->log, to == PART_REFUSED || to == PART_UNKNOWN ? LOG_WARN : LOG_DEBUG, "outbox",
 		words_num(&subject, seq), "%s%s%s", part_state_name(to), *why ? ": " : "", why);
@@ -271,7 +271,7 @@ int part_count(const struct room *r, int *n, struct err *e, const char *where, c
 
 int part_prune(const struct room *r, struct err *e)
 {
-	int64_t old = loop_wall(r->loop) - KEEP_MS;
+	int64_t old = room_age(r) - KEEP_MS;
 
 	if (sql_run(r->db, e,
 		    "DELETE FROM channel_outbox WHERE state IN (2, 3, 4, 5, 7) AND (moved_at < ? OR seq <="

@@ -46,7 +46,7 @@ int peer_heard(const struct room *r, const char *user, const char *token,
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (bot, user) DO UPDATE SET"
 		" token = CASE WHEN ?3 = '' THEN token ELSE ?3 END, heard_at = ?4, sends = ?5,"
 		" closed = 0, told = 0, lang = CASE WHEN ?6 = 0 THEN lang ELSE ?6 END",
-		"ssslii", r->bot, user, token, loop_wall(r->loop), sends, (int)lang);
+		"ssslii", r->bot, user, token, room_now(r), sends, (int)lang);
 }
 
 int peer_spend(const struct room *r, const char *user, int delta, struct err *e)
@@ -76,7 +76,7 @@ int peer_set_asked(const struct room *r, const char *user, int choices, struct e
 
 int64_t peer_window(const struct room *r, const struct peer *p)
 {
-	int64_t left = p->heard_at + PEER_WINDOW_MS - loop_wall(r->loop);
+	int64_t left = p->heard_at + PEER_WINDOW_MS - room_now(r);
 
 	return p->closed || !*p->token || left < 0 ? 0 : left;
 }

@@ -16,3 +16,17 @@ bool room_serves(const struct room *r, const char *user)
 			return true;
 	return room_is_owner(r, user);
 }
+
+int64_t room_now(const struct room *r)
+{
+	int64_t wall = loop_wall(r->loop);
+
+	return wall > r->server_ms ? wall : r->server_ms;
+}
+
+int64_t room_age(const struct room *r)
+{
+	int64_t wall = loop_wall(r->loop);
+
+	return wall < r->server_ms ? wall : r->server_ms;
+}

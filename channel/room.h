@@ -19,6 +19,7 @@ struct room {
 	struct db *db;
 	struct channel *channel;
 	const char *bot, *owner;
+	int64_t server_ms; /* the latest time that the server has put on a message; 0: none yet */
 	enum control_language language;
 	size_t text_limit;
 	enum format_mode mode;
@@ -30,5 +31,12 @@ struct room {
 /* The owner and those he named; nobody while there is no owner. */
 bool room_is_owner(const struct room *r, const char *user);
 bool room_serves(const struct room *r, const char *user);
+
+/* Wall time for what is kept, Unix milliseconds. Our clock may be wrong in either direction; what
+ * the server has said is a bound from below. */
+int64_t room_now(const struct room *r);
+/* Wall time by which things grow too old to be kept: what our clock alone claims does not count, so
+ * that a clock that jumps ahead deletes nothing. */
+int64_t room_age(const struct room *r);
 
 #endif

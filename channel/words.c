@@ -208,6 +208,96 @@ static const struct pair fails[] = {
 		"Something went wrong inside the program{d}. See kairo logs on the computer." },
 };
 
+/* What WeChat's Markdown would act on, in its full-width form. */
+static const char *wide_form(char c)
+{
+	switch (c) {
+	case '<': return "＜";
+	case '>': return "＞";
+	case '_': return "＿";
+	case '*': return "＊";
+	case '`': return "｀";
+	case '~': return "～";
+	case '#': return "＃";
+	case '|': return "｜";
+	default: return NULL;
+	}
+}
+
+static void put_plain(struct str *out, struct view v)
+{
+	for (size_t i = 0; i < v.n; i++) {
+		const char *wide = wide_form(v.p[i]);
+
+		if (wide)
+			str_adds(out, wide);
+		else
+			str_addc(out, v.p[i] == '\n' ? ' ' : v.p[i]);
+	}
+}
+
+static bool in_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* How much of v is a name such as model.base_url: to be typed again as it stands. */
+static size_t name_length(struct view v)
+{
+	size_t n = 0;
+	bool under = false;
+
+	while (n < v.n && (in_name(v.p[n]) || v.p[n] == '_' || v.p[n] == '.')) {
+		under = under || v.p[n] == '_';
+		n++;
+	}
+	while (n > 0 && v.p[n - 1] == '.') /* the sentence's */
+		n--;
+	return under && in_name(v.p[0]) ? n : 0;
+}
+
+/* As put_plain, but names stand in code spans, where WeChat leaves them alone. */
+static void put_with_names(struct str *out, struct view v)
+{
+	while (v.n) {
+		size_t n = name_length(v);
+
+		if (n) {
+			str_addf(out, "`%.*s`", VIEW_FMT(view_cut(v, n)));
+		} else {
+			do
+				n++;
+			while (n < v.n && !(in_name(v.p[n]) && !in_name(v.p[n - 1])));
+			put_plain(out, view_cut(v, n));
+		}
+		v = view_from(v, n);
+	}
+}
+
+static int excerpt(struct str *out, struct view text, size_t max,
+	void (*put)(struct str *out, struct view v))
+{
+	struct str safe = STR_INIT(8192);
+	struct view v = view_trim(text);
+	size_t keep;
+	int rc;
+
+	text_safe(view_cut(v, 4096), TEXT_KEEP_LF, &safe);
+	v = view_trim(str_view(&safe));
+	keep = utf8_cut_chars(v, max);
+	put(out, view_cut(v, keep));
+	if (keep < v.n)
+		str_adds(out, "…");
+	rc = str_ok(&safe) && str_ok(out) ? 0 : -1;
+	str_release(&safe);
+	return rc;
+}
+
+int words_excerpt(struct str *out, struct view text, size_t max)
+{
+	return excerpt(out, text, max, put_plain);
+}
+
 /* Copies a template, replacing {1} {2} {3} by args and {d} by detail. */
 static int fill(struct str *out, const char *tmpl, const char *const *args, const char *detail)
 {
@@ -275,7 +365,7 @@ int words_fail(struct str *out, enum control_language lang, enum engine_fail f, 
 	if ((size_t)f >= sizeof(fails) / sizeof(*fails))
 		f = ENGINE_FAIL_INTERNAL;
 	if (detail && *detail) {
-		words_excerpt(&safe, view_of(detail), 300);
+		excerpt(&safe, view_of(detail), 300, put_with_names);
 		str_addf(&zh, "（%s）", str_cstr(&safe));
 		str_addf(&en, " (%s)", str_cstr(&safe));
 	}
@@ -340,47 +430,6 @@ enum control_language words_detect(struct view text)
 	if (!cjk && !other)
 		return LANG_AUTO;
 	return cjk >= other ? LANG_ZH : LANG_EN;
-}
-
-/* What WeChat's Markdown would act on, in its full-width form. */
-static const char *wide_form(char c)
-{
-	switch (c) {
-	case '<': return "＜";
-	case '>': return "＞";
-	case '_': return "＿";
-	case '*': return "＊";
-	case '`': return "｀";
-	case '~': return "～";
-	case '#': return "＃";
-	case '|': return "｜";
-	default: return NULL;
-	}
-}
-
-int words_excerpt(struct str *out, struct view text, size_t max)
-{
-	struct str safe = STR_INIT(8192);
-	struct view v = view_trim(text);
-	size_t keep;
-	int rc;
-
-	text_safe(view_cut(v, 4096), TEXT_KEEP_LF, &safe);
-	v = view_trim(str_view(&safe));
-	keep = utf8_cut_chars(v, max);
-	for (size_t i = 0; i < keep; i++) {
-		const char *wide = wide_form(v.p[i]);
-
-		if (wide)
-			str_adds(out, wide);
-		else
-			str_addc(out, v.p[i] == '\n' ? ' ' : v.p[i]);
-	}
-	if (keep < v.n)
-		str_adds(out, "…");
-	rc = str_ok(&safe) && str_ok(out) ? 0 : -1;
-	str_release(&safe);
-	return rc;
 }
 
 const char *words_num(struct words_num *hold, long long n)

@@ -1,6 +1,7 @@
 #include "cli/app.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ struct app {
 	struct channel *channel;
 	struct control *control;
 	struct httpd *socket;
-	int socket_hold; /* see socket_path; -1: none */
+	int socket_hold;  /* see socket_path; -1: none */
+	bool in_terminal; /* and to end with it */
 	struct sigwatch *term, *intr, *hup;
 };
 
@@ -263,6 +265,33 @@ static void on_term(void *arg, int signo)
 	app_end(a, EXIT_DONE);
 }
 
+static bool has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+/* A terminal that closes takes along what runs in it, but for what was told to stay (nohup). */
+static bool ends_with_terminal(const struct app *a)
+{
+	struct sigaction before;
+
+	return !a->opts.background && sigaction(SIGHUP, NULL, &before) == 0 &&
+	       before.sa_handler != SIG_IGN && has_terminal();
+}
+
+static void on_hangup(struct app *a)
+{
+	if (a->state == APP_ENDING)
+		return;
+	log_info(a->log, "app", "the terminal is gone: ending");
+	app_end(a, EXIT_DONE);
+}
+
 static void on_hup(void *arg, int signo)
 {
 	struct app *a = arg;
@@ -273,6 +302,10 @@ static void on_hup(void *arg, int signo)
 	enum log_level level;
 
 	(void)signo;
+	if (a->in_terminal && !has_terminal()) {
+		on_hangup(a);
+		return;
+	}
 	if (config_load(&fresh, a->home->dir, &e) < 0) {
 		log_error(a->log, "app", "reload: %s; the old settings stay", e.msg);
 		return;
@@ -406,6 +439,7 @@ static void describe(struct app *a)
 
 static int open_signals(struct app *a, struct err *e)
 {
+	a->in_terminal = ends_with_terminal(a);
 	if (sigwatch_new(&a->term, a->loop, SIGTERM, on_term, a, e) < 0 ||
 		sigwatch_new(&a->intr, a->loop, SIGINT, on_term, a, e) < 0)
 		return -1;

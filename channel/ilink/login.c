@@ -138,11 +138,19 @@ static void forget_tokens(struct login *l)
 	l->ntokens = 0;
 }
 
-static void ask_failed(struct login *l, enum err_code code, const char *why)
+/* Waiting does not mend an address, a certificate or a path that is wrong. */
+static bool is_lasting(const struct http_result *r)
+{
+	if (r->fail == HTTP_OK_)
+		return r->status == 403 || r->status == 404;
+	return r->fail == HTTP_FAIL_URL || r->fail == HTTP_FAIL_TLS || r->fail == HTTP_FAIL_PEER;
+}
+
+static void ask_failed(struct login *l, enum err_code code, const char *why, bool lasting)
 {
 	char msg[256];
 
-	if (++l->tries < CODE_TRIES) {
+	if (!lasting && ++l->tries < CODE_TRIES) {
 		log_info(l->api.log, "login", "asking for a code failed: %s", why);
 		timer_arm(l->next, CODE_RETRY_MS);
 		return;
@@ -160,17 +168,17 @@ static void login_on_code(void *arg, const struct http_result *r)
 
 	l->call = NULL;
 	if (api_failed(r, why, sizeof(why))) {
-		ask_failed(l, r->fail == HTTP_OK_ ? E_NET : r->err->code, why);
+		ask_failed(l, r->fail == HTTP_OK_ ? E_NET : r->err->code, why, is_lasting(r));
 		return;
 	}
 	if (wire_read_qr(r->body, &qr, &e) < 0) {
-		ask_failed(l, e.code, e.msg);
+		ask_failed(l, e.code, e.msg, false);
 	} else if (qr.code.code == TOKENS_REFUSED && l->ntokens) {
 		forget_tokens(l);
 		timer_arm(l->next, 0);
 	} else if (qr.code.code != 0) {
 		api_refusal(&qr.code, NULL, NULL, why, sizeof(why));
-		ask_failed(l, E_DENIED, why);
+		ask_failed(l, E_DENIED, why, false);
 	} else {
 		show(l, &qr);
 	}

@@ -270,8 +270,10 @@ static uint64_t keep(struct model *m, const struct hreq *r)
 void model_print_requests(struct sim *s, struct json_out *w, uint64_t since)
 {
 	struct model *m = s->model;
+	struct json_limits lim = json_limits_wire;
 	uint64_t n = since + 1 > m->first ? since + 1 : m->first;
 
+	lim.bytes = SIM_BODY_MAX;
 	for (; n <= m->last; n++) {
 		const struct asked *a = &m->asked[n % ASKED_MAX];
 		struct view body = view_of(a->body);
@@ -281,7 +283,7 @@ void model_print_requests(struct sim *s, struct json_out *w, uint64_t since)
 		json_put_int(w, "at", a->at);
 		json_put_z(w, "authorization", a->authorization);
 		json_put_z(w, "outcome", a->outcome);
-		if (json_check(body, &json_limits_wire, NULL) == 0)
+		if (json_check(body, &lim, NULL) == 0)
 			json_put_raw(w, "body", body);
 		else
 			json_put_null(w, "body");
@@ -344,7 +346,7 @@ static void apply_fault(struct talk *t)
 	else if (f->kind == F_STALL || f->kind == F_DROP || f->kind == F_RESET ||
 		 f->kind == F_EMPTY)
 		s->n = 0;
-	if (f->kind != F_STATUS && f->kind != F_BODY)
+	if (f->kind != F_STATUS && f->kind != F_BODY && f->kind != F_EMPTY)
 		return;
 	s->n = 0;
 	str_reset(&s->bytes);
@@ -388,6 +390,26 @@ static void completions(struct sim *s, struct hreq *r)
 	json_free(&j);
 }
 
+static void models(struct sim *s, struct hreq *r)
+{
+	struct talk *t = talk_new(s->model, r);
+
+	if (!t)
+		return;
+	t->step = step_new();
+	t->fault = faults_take(s->faults, "models", WHEN_REQUEST, VIEW_NONE);
+	if (!t->step) {
+		hreq_drop(&t->req, false);
+		talk_free(t, "no memory");
+		return;
+	}
+	str_adds(&t->step->bytes,
+		"{\"object\":\"list\",\"data\":[{\"id\":\"kairo-demo\",\"object\":\"model\","
+		"\"created\":1767225600,\"owned_by\":\"kairo-sim\"}]}");
+	apply_fault(t);
+	timer_arm(t->timer, t->step->first_ms);
+}
+
 void model_on_request(void *arg, struct hreq *r)
 {
 	struct sim *s = arg;
@@ -395,11 +417,7 @@ void model_on_request(void *arg, struct hreq *r)
 	if (!strcmp(hreq_path(r), "/v1/chat/completions") && !strcmp(hreq_method(r), "POST"))
 		completions(s, r);
 	else if (!strcmp(hreq_path(r), "/v1/models") && !strcmp(hreq_method(r), "GET"))
-		hreq_reply(&r,
-			&(struct hreply){ .status = 200,
-				.body = VIEW(
-					"{\"object\":\"list\",\"data\":[{\"id\":\"kairo-demo\",\"object\":\"model\","
-					"\"created\":1767225600,\"owned_by\":\"kairo-sim\"}]}") });
+		models(s, r);
 	else
 		refuse(r, 404, "no such endpoint");
 }

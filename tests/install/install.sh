@@ -8,7 +8,7 @@ fail() {
 	exit 1
 }
 
-rm -rf "${dest:?}" "${2:?}/home"
+rm -rf "${dest:?}" "${2:?}/home" "${2:?}/moved"
 (umask 022 && DESTDIR=$dest cmake --install "$build" >/dev/null)
 
 # Exactly these files, with these modes.
@@ -27,6 +27,13 @@ LIST
 (cd "$dest" && find . -type f -printf '%m /%P\n' | sort) >"$2/have"
 diff -u "$2/want" "$2/have" || fail "other files than expected"
 grep -qx "ExecStart=$bin/kairo run" "$dest$prefix/lib/systemd/user/kairo.service" || fail "the unit's ExecStart"
+
+# A prefix chosen at install time reaches the unit too.
+cmake --install "$build" --prefix "$2/moved" >/dev/null
+unit=$2/moved/lib/systemd/user/kairo.service
+grep -qx "ExecStart=$2/moved/bin/kairo run" "$unit" || fail "the unit's ExecStart after --prefix: $(grep Exec "$unit")"
+"$2/moved/bin/kairo" version >/dev/null || fail "kairo version after --prefix"
+rm -rf "${2:?}/moved"
 
 # It works where it was put, by its own path and through a link, without the build tree.
 mkdir -m 700 "$2/home"

@@ -84,10 +84,10 @@ static void ids_are_kept_for_a_day_whatever_their_number(void **state)
 	struct world *w = *state;
 
 	fill_seen(w, INBOX_SEEN_MIN + 500);
-	w->clock.wall += 24 * HOUR;
+	world_pass(w, 24 * HOUR);
 	assert_int_equal(0, inbox_prune(&w->room, NULL));
 	assert_int_equal(INBOX_SEEN_MIN + 500, world_int(w, "SELECT count(*) FROM channel_seen"));
-	w->clock.wall += 1;
+	world_pass(w, 1);
 	assert_int_equal(0, inbox_prune(&w->room, NULL));
 	assert_int_equal(INBOX_SEEN_MIN, world_int(w, "SELECT count(*) FROM channel_seen"));
 	assert_int_equal(0, inbox_seen(&w->room, "m500", NULL));
@@ -99,7 +99,7 @@ static void ten_thousand_ids_are_kept_whatever_their_age(void **state)
 	struct world *w = *state;
 
 	fill_seen(w, INBOX_SEEN_MIN);
-	w->clock.wall += 1000 * HOUR;
+	world_pass(w, 1000 * HOUR);
 	assert_int_equal(0, inbox_prune(&w->room, NULL));
 	assert_int_equal(INBOX_SEEN_MIN, world_int(w, "SELECT count(*) FROM channel_seen"));
 }
@@ -255,7 +255,7 @@ static void ended_rows_are_forgotten_by_age_and_number(void **state)
 	assert_int_equal(1, put(w, OWNER, "waits", NULL));
 	assert_int_equal(0, inbox_prune(&w->room, NULL));
 	assert_int_equal(1001, world_int(w, "SELECT count(*) FROM channel_inbox"));
-	w->clock.wall += (int64_t)31 * 24 * HOUR;
+	world_pass(w, (int64_t)31 * 24 * HOUR);
 	assert_int_equal(0, inbox_prune(&w->room, NULL));
 	assert_int_equal(1, world_int(w, "SELECT count(*) FROM channel_inbox"));
 	assert_int_equal(1, waiting(w, NULL));

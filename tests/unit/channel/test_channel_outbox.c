@@ -813,12 +813,32 @@ static void old_parts_are_forgotten(void **state)
 
 	add_answer(f, OWNER, 1, 2);
 	run(f, 3000);
-	f->w.clock.wall += (int64_t)29 * 24 * 3600 * 1000;
+	world_pass(&f->w, (int64_t)29 * 24 * 3600 * 1000);
 	assert_int_equal(0, part_prune(&f->w.room, NULL));
 	assert_int_equal(2, in_state(f, PART_ACCEPTED));
-	f->w.clock.wall += (int64_t)2 * 24 * 3600 * 1000;
+	world_pass(&f->w, (int64_t)2 * 24 * 3600 * 1000);
 	assert_int_equal(0, part_prune(&f->w.room, NULL));
 	assert_int_equal(0, in_state(f, PART_ACCEPTED));
+}
+
+static void a_wrong_clock_makes_nothing_old(void **state)
+{
+	static const int64_t wrong[] = { (int64_t)400 * 24 * 3600 * 1000, -(int64_t)1000000 };
+	struct fix *f = *state;
+	int64_t wall = f->w.clock.wall;
+
+	f->w.room.server_ms = wall;
+	for (size_t i = 0; i < 2; i++) { /* far ahead; stuck near the epoch */
+		f->w.clock.wall = wrong[i] > 0 ? wall + wrong[i] : -wrong[i];
+		add_answer(f, OWNER, 1, 2);
+		run(f, 3000);
+		assert_int_equal(0, part_prune(&f->w.room, NULL));
+		f->w.clock.wall = wall;
+		world_pass(&f->w, 1000);
+		assert_int_equal(0, part_prune(&f->w.room, NULL));
+		assert_int_equal(2 * (i + 1),
+			world_int(&f->w, "SELECT count(*) FROM channel_outbox"));
+	}
 }
 
 static void an_endless_answer_is_cut_off_and_says_so(void **state)
@@ -899,6 +919,7 @@ int main(void)
 		T(a_landed_part_that_goes_again_is_counted_in_the_new_window),
 		T(a_shout_that_cannot_start_holds_nothing_up),
 		T(old_parts_are_forgotten),
+		T(a_wrong_clock_makes_nothing_old),
 		T(an_endless_answer_is_cut_off_and_says_so),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

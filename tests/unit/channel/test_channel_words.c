@@ -69,6 +69,32 @@ static void every_failure_has_words_and_shows_its_detail(void **state)
 	}
 }
 
+/* To be typed again, so the full-width form of an underscore will not do. */
+static void names_in_a_failure_stand_in_code_spans(void **state)
+{
+	static const struct {
+		const char *detail, *shown;
+	} rows[] = {
+		{ "model.base_url is not set", "(`model.base_url` is not set)" },
+		{ "see model.api_key_file.", "(see `model.api_key_file`.)" },
+		{ "a_b", "(`a_b`)" },
+		{ "HTTP 400: use max_tokens, not `max-tokens`",
+			"(HTTP 400: use `max_tokens`, not ｀max-tokens｀)" },
+		{ "plain 中文_x *y*", "(plain 中文＿x ＊y＊)" },
+		{ "_ __ ._.", "(＿ ＿＿ .＿.)" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct str s = STR_INIT(8192);
+
+		assert_int_equal(0, words_fail(&s, LANG_EN, ENGINE_FAIL_REFUSED, rows[i].detail));
+		if (!strstr(str_cstr(&s), rows[i].shown))
+			fail_msg("%s", str_cstr(&s));
+		str_release(&s);
+	}
+}
+
 static void an_unknown_failure_is_an_internal_one(void **state)
 {
 	struct str s = STR_INIT(8192);
@@ -175,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_text_is_there_in_both_languages),
 		cmocka_unit_test(every_failure_has_words_and_shows_its_detail),
+		cmocka_unit_test(names_in_a_failure_stand_in_code_spans),
 		cmocka_unit_test(an_unknown_failure_is_an_internal_one),
 		cmocka_unit_test(missing_arguments_leave_nothing_behind),
 		cmocka_unit_test(tells_the_language_of_a_text),

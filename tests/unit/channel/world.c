@@ -69,6 +69,12 @@ void world_sql(struct world *w, const char *sql)
 	}
 }
 
+void world_pass(struct world *w, int64_t ms)
+{
+	w->clock.wall += ms;
+	w->room.server_ms = w->clock.wall;
+}
+
 void world_full(struct world *w, bool on)
 {
 	world_sql(w, on ? "PRAGMA query_only = ON" : "PRAGMA query_only = OFF");

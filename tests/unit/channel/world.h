@@ -29,6 +29,8 @@ void world_reopen_db(struct world *w);
 /* One integer out of the database; -1 when there is none. */
 int64_t world_int(struct world *w, const char *sql);
 void world_sql(struct world *w, const char *sql);
+/* Time goes by, here and on the server. */
+void world_pass(struct world *w, int64_t ms);
 /* From now on every write fails, or works again. */
 void world_full(struct world *w, bool on);
 

@@ -520,6 +520,18 @@ static void tries_three_times_to_get_a_code(void **state)
 	assert_non_null(strstr(t->msg, "cannot get a login code"));
 }
 
+static void what_waiting_does_not_mend_ends_at_once(void **state)
+{
+	struct trial *t = *state;
+
+	server_push(t->r->srv, "get_bot_qrcode", 404, "");
+	begin(t);
+	UNTIL(t->r, t->n > 0);
+	EVENTS(t, LOGIN_FAILED);
+	assert_int_equal(asked(t), 1);
+	assert_non_null(strstr(t->msg, "wrong host or path"));
+}
+
 static void a_login_without_token_is_a_failure(void **state)
 {
 	struct trial *t = *state;
@@ -615,6 +627,7 @@ int main(void)
 		TEST(refuses_to_start_at_a_host_that_is_not_allowed),
 		TEST(a_failed_poll_is_as_wait_and_told_once_a_cause),
 		TEST(tries_three_times_to_get_a_code),
+		TEST(what_waiting_does_not_mend_ends_at_once),
 		TEST(a_login_without_token_is_a_failure),
 		TEST(a_login_without_owner_is_one),
 		TEST(may_be_freed_at_any_time),

@@ -166,6 +166,27 @@ class Script(Model):
         self.sim.post("fault", endpoint="model", kind="503", times=1)
         self.assertEqual(self.ask("hello")[0], 503)
         self.assertEqual(self.ask("hello")[0], 200)
+        for stream in (True, False):
+            self.sim.post("fault", endpoint="model", kind="empty")
+            self.assertEqual(self.ask("hello", stream=stream)[2], b"")
+
+    def test_faults_reach_the_list_of_models(self):
+        def ask():
+            return self.sim.http("GET", self.sim.urls["model"] + "/models")
+        self.sim.post("fault", endpoint="models", kind="status", status=401, body="no", headers={"X-A": "b"})
+        status, headers, body = ask()
+        self.assertEqual((status, headers["X-A"], body), (401, "b", b"no"))
+        self.sim.post("fault", endpoint="models", kind="empty")
+        self.assertEqual(ask()[::2], (200, b""))
+        self.sim.post("fault", endpoint="models", kind="drop")
+        with self.assertRaises((http.client.HTTPException, urllib.error.URLError, OSError)):
+            ask()
+        self.assertIn("kairo-demo", ask()[2].decode())
+
+    def test_the_biggest_question_is_kept_whole(self):
+        text = "x" * (5 << 20)
+        self.ask(text)
+        self.assertEqual(self.sim.get("model_requests")["requests"][0]["body"]["messages"][0]["content"], text)
 
 
 if __name__ == "__main__":
