@@ -3,7 +3,8 @@
 #define BASE_TESTHOOK_H
 
 #ifdef KAIRO_TEST_HOOKS
-/* When the environment has KAIRO_TEST_HALT=<where>: raise SIGKILL on this process. */
+/* When the environment has KAIRO_TEST_HALT=<where>, or <where>:<n> for the n-th time that it is
+ * passed: raise SIGKILL on this process. */
 void test_halt(const char *where);
 #else
 #define test_halt(where) ((void)0)
