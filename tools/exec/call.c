@@ -31,6 +31,7 @@ struct request {
 	const struct json *args, *read, *argv;
 	bool required, network;
 	int64_t time_ms;
+	void *prepared;
 };
 
 static volatile sig_atomic_t stopped;
@@ -120,6 +121,7 @@ static int run_tool(const struct request *r, const struct roots *roots, int *out
 		.roots = roots,
 		.args = r->args,
 		.argv = r->argv,
+		.prepared = r->prepared,
 		.stop = &stopped,
 		.out = text,
 	};
@@ -162,8 +164,9 @@ static int child(struct view line, pid_t parent, int out)
 
 	if (sigaction(SIGTERM, &term, NULL) < 0 || supervise_child(parent, &e) < 0)
 		return EXIT_FAILURE;
-	if (request_parse(&r, line, &e) == 0 && open_roots(&roots, &r, &e) == 0 &&
-		enter(&r, &roots, &fence, &e) == 0) {
+	if (request_parse(&r, line, &e) == 0 &&
+		tool_prepare(r.tool, r.args, &r.prepared, &e) == 0 &&
+		open_roots(&roots, &r, &e) == 0 && enter(&r, &roots, &fence, &e) == 0) {
 		event_fence(out, &fence);
 		rc = run_tool(&r, &roots, &out, &ok, &text, &e);
 	}

@@ -8,7 +8,7 @@
 #ifndef TOOLS_EXEC_CALL_H
 #define TOOLS_EXEC_CALL_H
 
-#define CALL_REQUEST_MAX ((size_t)4 << 20)
+#define CALL_REQUEST_MAX ((size_t)8 << 20) /* a page of 5 MiB in base64, or a file's content */
 #define CALL_ARGV_MAX    4096
 
 /* Reads the request from `in`, answers on `out`; the end of `in` ends the call. Returns what the

@@ -14,7 +14,8 @@
 
 struct charset {
 	const char *name;
-	iconv_t conv; /* (iconv_t)-1 for UTF-8 */
+	iconv_t conv; /* none for UTF-8 */
+	bool utf8;
 };
 
 /* The labels of the Encoding standard that pages use, and libc's name for what they mean. */
@@ -63,7 +64,7 @@ static const struct {
 static const char *by_label(struct view label)
 {
 	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
-		if (strlen(labels[i].label) == label.n &&
+		if (label.n > 0 && strlen(labels[i].label) == label.n &&
 			strncasecmp(labels[i].label, label.p, label.n) == 0)
 			return labels[i].name;
 	return NULL;
@@ -148,9 +149,10 @@ int charset_open(struct charset **out, struct view content_type, struct view bod
 	if (!c)
 		return err_set(e, E_NOMEM, "a page");
 	c->name = choose(content_type, body);
-	c->conv = (iconv_t)-1;
-	if (strcmp(c->name, "UTF-8") != 0) {
+	c->utf8 = strcmp(c->name, "UTF-8") == 0;
+	if (!c->utf8) {
 		c->conv = iconv_open("UTF-8", c->name);
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): how POSIX says it */
 		if (c->conv == (iconv_t)-1) {
 			err_set(e, E_UNSUPPORTED, "this machine has no table for the encoding %s",
 				c->name);
@@ -169,7 +171,7 @@ void charset_close(struct charset **cp)
 	if (!c)
 		return;
 	*cp = NULL;
-	if (c->conv != (iconv_t)-1)
+	if (!c->utf8)
 		(void)iconv_close(c->conv);
 	free(c);
 }
@@ -184,21 +186,16 @@ const char *charset_name(const struct charset *c)
 static int decode_utf8(struct view body, size_t max, struct str *out, bool *cut)
 {
 	struct str text = STR_INIT(3 * max);
+	size_t n = max;
 	int rc = -1;
 
 	if (view_starts(body, VIEW("\xef\xbb\xbf")))
 		body = view_from(body, 3);
-	*cut = body.n > max;
-	body = view_cut(body, max);
+	*cut = n < body.n;
 	/* Not within a character. */
-	for (int i = 0; *cut && i < 3 && body.n > 0 && ((unsigned char)body.p[body.n - 1] & 0x80);
-		i++) {
-		bool lead = ((unsigned char)body.p[body.n - 1] & 0xc0) == 0xc0;
-
-		body.n--;
-		if (lead)
-			break;
-	}
+	for (int i = 0; *cut && i < 3 && n > 0 && ((unsigned char)body.p[n] & 0xc0) == 0x80; i++)
+		n--;
+	body = view_cut(body, n);
 	if (utf8_repair(body, &text) == 0) {
 		*cut |= text.n > max;
 		rc = str_add(out, view_cut(str_view(&text), utf8_cut(str_view(&text), max)));
@@ -251,7 +248,7 @@ int charset_decode(const struct charset *c, struct view body, size_t max, struct
 	*cut = false;
 	if (strncmp(c->name, "UTF-16", 6) == 0 && by_mark(body))
 		body = view_from(body, 2);
-	rc = c->conv == (iconv_t)-1 ? decode_utf8(body, max, out, cut)
-	                            : decode_iconv(c->conv, body, max, out, cut);
+	rc = c->utf8 ? decode_utf8(body, max, out, cut)
+	             : decode_iconv(c->conv, body, max, out, cut);
 	return rc < 0 ? err_set(e, E_NOMEM, "a page") : 0;
 }

@@ -1,6 +1,6 @@
 /* tools/exec/html-private.h: what the files of the converter share. html_tags.c knows the elements,
- * html_scan.c clears the way for the parser, html.c turns the parser's events into blocks and boxes,
- * html_pick.c chooses among them, html_write.c writes Markdown. */
+ * html_scan.c clears the way for the parser, html.c turns the parser's events into blocks and
+ * boxes, html_pick.c chooses among them, html_write.c writes Markdown. */
 #ifndef TOOLS_EXEC_HTML_PRIVATE_H
 #define TOOLS_EXEC_HTML_PRIVATE_H
 

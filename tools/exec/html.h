@@ -1,9 +1,9 @@
 /* tools/exec/html.h: what a web page says, as Markdown, without what surrounds it.
  *
- * The page is read as a stream (libxml2, SAX) into blocks of text, each in a tree of the boxes that
+ * The page is read as a stream (libxml2, SAX) into blocks of text, in a tree of the boxes that
  * hold them. What is noise by its nature (scripts, navigation, forms' controls, hidden elements) is
- * never taken. Then the main content is chosen by how much text a box holds that is no link, and its
- * blocks are written down. Memory and time are bounded by the size of the input. */
+ * never taken. Then the main content is chosen by how much text a box holds that is no link, and
+ * its blocks are written down. Memory and time are bounded by the size of the input. */
 #ifndef TOOLS_EXEC_HTML_H
 #define TOOLS_EXEC_HTML_H
 

@@ -13,6 +13,7 @@ static const struct {
 	{ "glob", tool_glob, FENCE_FILES },
 	{ "grep", tool_grep, FENCE_FILES },
 	{ "write_file", tool_write_file, FENCE_FILES },
+	{ "web_page", tool_web_page, FENCE_FILES },
 	{ "shell", tool_shell, FENCE_PROGRAMS },
 };
 
@@ -30,6 +31,19 @@ enum fence_kind tool_fence(struct view name)
 		if (view_eqs(name, table[i].name))
 			return table[i].fence;
 	return FENCE_FILES;
+}
+
+int tool_prepare(struct view name, const struct json *args, void **prepared, struct err *e)
+{
+	static const struct {
+		const char *name;
+		tool_prepare_fn *fn;
+	} steps[] = { { "web_page", web_page_prepare } };
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (view_eqs(name, steps[i].name))
+			return steps[i].fn(args, prepared, e);
+	return 0;
 }
 
 bool job_stopped(const struct tool_job *j)

@@ -27,7 +27,7 @@ struct tool_job {
 	const volatile sig_atomic_t *stop; /* set by a signal: end at once, tidy up; may be NULL */
 	void (*on_acting)(void *arg);      /* called ahead of the first side effect; may be NULL */
 	void *arg;
-	void *prepared; /* what the tool's own first step, ahead of the fence, has left for it */
+	void *prepared; /* what its first step, ahead of the fence, has left */
 	bool acting;    /* it was */
 	bool failed;    /* there is a result, but it tells of a failure */
 	struct str *out;
@@ -38,16 +38,19 @@ typedef int tool_fn(struct tool_job *j, struct err *e);
 
 tool_fn tool_read_file, tool_list_dir, tool_glob, tool_grep, tool_write_file, tool_shell;
 
-/* Its first step ahead of the fence, for what libc loads from files; never for what a stranger can
- * bring about. */
-tool_fn tool_web_page, tool_web_page_prepare;
+/* A first step ahead of the fence, for what libc loads from files. What it leaves in *prepared is
+ * the tool's to free. */
+typedef int tool_prepare_fn(const struct json *args, void **prepared, struct err *e);
+
+tool_fn tool_web_page;
+tool_prepare_fn web_page_prepare;
 
 /* NULL: there is no such tool. */
 tool_fn *tool_find(struct view name);
 /* What the tool needs of the fence: FENCE_FILES, unless its row says that it runs programs. */
 enum fence_kind tool_fence(struct view name);
 /* The first step of those that have one. */
-int tool_prepare(struct view name, struct tool_job *j, struct err *e);
+int tool_prepare(struct view name, const struct json *args, void **prepared, struct err *e);
 
 /* Past its time, or told to stop? */
 bool job_over(const struct tool_job *j);

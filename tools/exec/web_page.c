@@ -48,7 +48,7 @@ static void page_free(struct page *p)
 	free(p);
 }
 
-int tool_web_page_prepare(struct tool_job *j, struct err *e)
+int web_page_prepare(const struct json *args, void **prepared, struct err *e)
 {
 	const struct str body = STR_INIT(BODY_MAX);
 	struct page *p = calloc(1, sizeof(*p));
@@ -56,12 +56,12 @@ int tool_web_page_prepare(struct tool_job *j, struct err *e)
 	if (!p)
 		return err_set(e, E_NOMEM, "a page");
 	p->body = body;
-	if (read_args(p, j->args, e) < 0 ||
+	if (read_args(p, args, e) < 0 ||
 		charset_open(&p->charset, p->type, str_view(&p->body), e) < 0) {
 		page_free(p);
 		return -1;
 	}
-	j->prepared = p;
+	*prepared = p;
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "base/proc.h"
 #include "tools/host/run.h"
 
-#define REQUEST_MAX ((size_t)4 << 20)
+#define REQUEST_MAX ((size_t)8 << 20)
 #define KILL_MS     2000 /* after the lifeline was cut */
 #define DRAIN_MS    1000 /* for the last events, once the process is gone */
 

@@ -3,7 +3,7 @@
 #include "tools/host/helper.h"
 #include "tools/host/run.h"
 
-#define REQUEST_MAX ((size_t)4 << 20)
+#define REQUEST_MAX ((size_t)8 << 20)
 
 struct process {
 	struct tool_run run; /* first */

@@ -52,8 +52,8 @@ static void carries_every_byte(void **state)
 
 static void refuses_what_is_not_base64(void **state)
 {
-	static const char *const rows[] = { "Z", "Zg", "Zg=", "Zg==Zg==", "=", "====", "Z===",
-		"Zm9v Zm9v", "Zm9-", "Zm9_", "Zh==", "Zm9=", "Zm\n8=", "Zg==\n" };
+	static const char *const rows[] = { "Z", "Zg", "Zg=", "Zg==Zg==", "=",
+		"====", "Z===", "Zm9v Zm9v", "Zm9-", "Zm9_", "Zh==", "Zm9=", "Zm\n8=", "Zg==\n" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
