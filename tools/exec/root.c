@@ -247,14 +247,22 @@ int place_open_dir(const struct place *p, struct err *e)
 
 /* --- Parents for writing ---------------------------------------------------------------------- */
 
-static int step_into(int dir, const char *part, void (*before)(void *), void *arg)
+struct making {
+	void (*before)(void *);
+	void *arg;
+	int *made;
+};
+
+static int step_into(int dir, const char *part, const struct making *m)
 {
 	int next = open_beneath(dir, part, O_PATH | O_DIRECTORY);
 
 	if (next >= 0 || errno != ENOENT)
 		return next;
-	before(arg);
-	if (mkdirat(dir, part, 0700) < 0 && errno != EEXIST)
+	m->before(m->arg);
+	if (mkdirat(dir, part, 0700) == 0)
+		++*m->made;
+	else if (errno != EEXIST)
 		return -1;
 	return open_beneath(dir, part, O_PATH | O_DIRECTORY);
 }
@@ -265,15 +273,11 @@ static bool is_git(struct view part)
 	return part.n == 4 && strncasecmp(part.p, ".git", 4) == 0;
 }
 
-int place_open_parent(const struct place *p, char name[256], void (*before)(void *), void *arg,
-	struct err *e)
+int place_may_write(const struct place *p, struct err *e)
 {
-	struct view rest = view_of(p->rel);
-	int dir;
-
 	if (!p->root->writable)
 		return err_set(e, E_DENIED, "%s may only be read", p->shown);
-	for (struct view v = rest; v.n > 0;) {
+	for (struct view v = view_of(p->rel); v.n > 0;) {
 		struct view part = view_cut(v, view_find(v, '/'));
 
 		v = view_from(v, part.n + 1);
@@ -286,6 +290,19 @@ int place_open_parent(const struct place *p, char name[256], void (*before)(void
 		if (is_git(part))
 			return err_set(e, E_DENIED, "files in .git are not written by tools");
 	}
+	return 0;
+}
+
+int place_open_parent(const struct place *p, char name[256], void (*before)(void *), void *arg,
+	int *made, struct err *e)
+{
+	const struct making m = { before, arg, made };
+	struct view rest = view_of(p->rel);
+	int dir;
+
+	*made = 0;
+	if (place_may_write(p, e) < 0)
+		return -1;
 	dir = open_beneath(p->root->fd, ".", O_PATH | O_DIRECTORY);
 	while (dir >= 0) {
 		struct view part = view_cut(rest, view_find(rest, '/'));
@@ -295,9 +312,32 @@ int place_open_parent(const struct place *p, char name[256], void (*before)(void
 		rest = view_from(rest, part.n + 1);
 		if (rest.n == 0)
 			return dir;
-		next = step_into(dir, name, before, arg);
+		next = step_into(dir, name, &m);
 		(void)close(dir);
 		dir = next;
 	}
 	return say_why(p, e);
+}
+
+void place_drop_parents(const struct place *p, int made)
+{
+	struct place up = *p;
+
+	while (made > 0) {
+		char *slash = strrchr(up.rel, '/');
+		const char *name;
+		int above;
+
+		if (!slash)
+			return;
+		*slash = '\0';
+		above = open_above(&up, &name);
+		if (above < 0)
+			return;
+		if (unlinkat(above, name, AT_REMOVEDIR) == 0)
+			made--;
+		else if (errno != ENOENT)
+			made = 0;
+		(void)close(above);
+	}
 }

@@ -46,10 +46,16 @@ int place_open_file(const struct place *p, struct stat *st, struct err *e);
 int place_open_dir(const struct place *p, struct err *e);
 /* Regular file, folder or neither: fills st without following a link. */
 int place_stat(const struct place *p, struct stat *st, struct err *e);
+/* May p be written, by the text of its path alone: beneath a writable root, without "..", not in a
+ * .git folder (in any case of letters), not the root itself. */
+int place_may_write(const struct place *p, struct err *e);
 /* The folder that holds the file p, made with all its parents where it is missing; name gets the
- * last component. Only beneath a writable root. `before` is called ahead of the first change. */
+ * last component, *made how many folders were made. Only where place_may_write. `before` is called
+ * ahead of the first change. On failure too, *made is for place_drop_parents. */
 int place_open_parent(const struct place *p, char name[256], void (*before)(void *), void *arg,
-	struct err *e);
+	int *made, struct err *e);
+/* Removes that many folders above p again, the deepest first, as far as they are empty. */
+void place_drop_parents(const struct place *p, int made);
 
 /* openat2 beneath dirfd with the rules above; -1 with errno. */
 int open_beneath(int dirfd, const char *rel, int flags);

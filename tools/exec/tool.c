@@ -14,6 +14,7 @@ static const struct {
 	{ "grep", tool_grep, FENCE_FILES },
 	{ "write_file", tool_write_file, FENCE_FILES },
 	{ "web_page", tool_web_page, FENCE_FILES },
+	{ "apply_patch", tool_apply_patch, FENCE_FILES },
 	{ "shell", tool_shell, FENCE_PROGRAMS },
 };
 

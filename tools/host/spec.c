@@ -4,6 +4,7 @@
 
 #define PATH_BYTES    4095
 #define CONTENT_BYTES ((int64_t)1 << 20)
+#define PATCH_BYTES   ((int64_t)1 << 20)
 #define OFFSETS       INT32_MAX
 
 #define PATH_ABOUT "relative to the workspace"
@@ -78,6 +79,22 @@ static const struct tool_spec specs[] = {
 		.args = {
 			{ "path", ARG_TEXT, true, 1, PATH_BYTES, "File, " PATH_ABOUT },
 			{ "content", ARG_TEXT, true, 0, CONTENT_BYTES, "The whole new content" },
+		},
+	},
+	{
+		.name = "apply_patch",
+		.about = "Change, create and delete text files by a unified diff: all files of it or "
+			 "none. Every hunk must fit exactly at the lines it names; give three lines "
+			 "around a change. New files: --- /dev/null, deleted ones: +++ /dev/null. Read "
+			 "the lines you change first.",
+		.acts = true,
+		.timeout_ms = 60000,
+		.key = "patch",
+		.hidden = "patch",
+		.args = {
+			{ "patch", ARG_TEXT, true, 1, PATCH_BYTES,
+				"--- a/PATH, +++ b/PATH, @@ -START,COUNT +START,COUNT @@ and lines that "
+				"begin with a space, - or +" },
 		},
 	},
 	{

@@ -28,6 +28,7 @@ static struct roots roots;
 static struct str out;
 static struct err why;
 static int acting;
+static bool failed; /* the tool says at length why it did nothing */
 static volatile sig_atomic_t stop;
 
 static void make(const char *path, struct view content)
@@ -113,6 +114,7 @@ static int run_json(const char *tool, struct view args)
 	j.args = json;
 	rc = tool_find(view_of(tool))(&j, &why);
 	assert_true(str_ok(&out));
+	failed = j.failed;
 	json_free(&json);
 	return rc;
 }
@@ -626,12 +628,12 @@ static void creates_and_replaces(void **state)
 {
 	(void)state;
 	gives("write_file", "{\"path\":\"n/e/w.txt\",\"content\":\"你好\\n\"}",
-		"[created n/e/w.txt: 7 bytes]\n");
+		"[created n/e/w.txt: 7 bytes, +1 -0 lines]\n");
 	assert_int_equal(1, acting);
 	file_is("n/e/w.txt", "你好\n", 0600);
 	assert_int_equal(0, chmod(at("n/e/w.txt"), 0754));
 	gives("write_file", "{\"path\":\"n/e/w.txt\",\"content\":\"\"}",
-		"[replaced n/e/w.txt: 0 bytes]\n");
+		"[replaced n/e/w.txt: 0 bytes, +0 -1 lines]\n");
 	file_is("n/e/w.txt", "", 0754);
 	assert_int_equal(0, chmod(at("n/e/w.txt"), 04755));
 	assert_int_equal(0, run("write_file", "{\"path\":\"n/e/w.txt\",\"content\":\"x\"}"));
@@ -706,6 +708,173 @@ static void an_over_long_name_is_refused(void **state)
 	refuses("write_file", args, "longer than 255");
 }
 
+static void counts_the_lines_that_differ(void **state)
+{
+	(void)state;
+	make("a", VIEW("1\n2\n3\n4\n5\n"));
+	gives("write_file", "{\"path\":\"a\",\"content\":\"1\\n2\\nx\\ny\\n4\\n5\\n\"}",
+		"[replaced a: 12 bytes, +2 -1 lines]\n");
+	gives("write_file", "{\"path\":\"a\",\"content\":\"1\\n2\\nx\\ny\\n4\\n5\\n\"}",
+		"[replaced a: 12 bytes, +0 -0 lines]\n");
+	make("bin", VIEW("a\0b\n"));
+	gives("write_file", "{\"path\":\"bin\",\"content\":\"\"}", "[replaced bin: 0 bytes]\n");
+}
+
+/* --- apply_patch ------------------------------------------------------------------------------ */
+
+static int run_patch(struct view patch)
+{
+	struct str args = STR_INIT((size_t)8 << 20);
+	struct json_out w;
+	int rc;
+
+	json_out_begin(&w, &args);
+	json_open(&w, NULL);
+	json_put_str(&w, "patch", patch);
+	json_close(&w);
+	assert_int_equal(0, json_out_end(&w, &why));
+	rc = run_json("apply_patch", str_view(&args));
+	str_release(&args);
+	return rc;
+}
+
+static void patched(const char *patch, const char *want)
+{
+	if (run_patch(view_of(patch)) < 0)
+		fail_msg("%s\n%s", patch, why.msg);
+	assert_string_equal(want, str_cstr(&out));
+	assert_false(failed);
+}
+
+/* In so many words, and nothing was begun. */
+static void not_patched(const char *patch, const char *word)
+{
+	acting = 0;
+	if (run_patch(view_of(patch)) == 0 && !failed)
+		fail_msg("%s\n%s", patch, str_cstr(&out));
+	if (!strstr(failed ? str_cstr(&out) : why.msg, word))
+		fail_msg("%s\n%s%s", patch, why.msg, str_cstr(&out));
+	assert_int_equal(0, acting);
+}
+
+#define HUNK "@@ -1 +1 @@\n-a\n+b\n"
+
+static void patches_several_files_at_once(void **state)
+{
+	(void)state;
+	make("c", VIEW("1\n2\n3\n"));
+	make("gone", VIEW("x\n"));
+	assert_int_equal(0, chmod(at("c"), 0755));
+	patched("--- a/c\n+++ b/c\n@@ -1,3 +1,4 @@\n 1\n-2\n+zwei\n+zweieinhalb\n 3\n"
+		"--- /dev/null\n+++ b/d/e/new\n@@ -0,0 +1,2 @@\n+p\n+q\n\\ No newline at end of file\n"
+		"--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+		"diff --git a/empty b/empty\nnew file mode 100644\n",
+		"[changed c: 21 bytes, +2 -1 lines]\n[created d/e/new: 3 bytes, +2 -0 lines]\n"
+		"[deleted gone: +0 -1 lines]\n[created empty: 0 bytes, +0 -0 lines]\n");
+	assert_int_equal(1, acting);
+	file_is("c", "1\nzwei\nzweieinhalb\n3\n", 0755);
+	file_is("d/e/new", "p\nq", 0600);
+	file_is("empty", "", 0600);
+	assert_int_equal(-1, access(at("gone"), F_OK));
+	assert_int_equal(3, entries("."));
+	assert_int_equal(1, entries("d/e"));
+}
+
+static void one_file_that_does_not_fit_stops_all(void **state)
+{
+	(void)state;
+	make("a", VIEW("a\n"));
+	make("b", VIEW("x\n"));
+	not_patched("--- a\n+++ a\n" HUNK "--- n/m\n+++ n/m\n" HUNK, "its --- line is /dev/null");
+	not_patched("--- /dev/null\n+++ n/m\n@@ -0,0 +1 @@\n+x\n--- a\n+++ a\n" HUNK
+		    "--- b\n+++ b\n" HUNK "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n",
+		"twice");
+	not_patched("--- /dev/null\n+++ n/m\n@@ -0,0 +1 @@\n+x\n--- a\n+++ a\n" HUNK
+		    "--- b\n+++ b\n" HUNK,
+		"nothing was changed.\nb:\n- hunk at line 12 of the patch: line 1 of the file is \"x\"");
+	not_patched("--- a/b\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-x\n-y\n", "only 1 lines");
+	make("two", VIEW("x\ny\n"));
+	not_patched("--- a/two\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "all its lines");
+	not_patched("--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n", "is there already");
+	not_patched("--- /dev/null\n+++ b/b/c\n@@ -0,0 +1 @@\n+x\n", "below a file");
+	assert_int_equal(3, entries("."));
+	file_is("a", "a\n", 0644);
+}
+
+static void patches_stay_in_the_workspace(void **state)
+{
+	char patch[400];
+
+	(void)state;
+	make("a", VIEW("a\n"));
+	make_dir("d");
+	make_dir(".git");
+	make(".git/config", VIEW("a\n"));
+	assert_int_equal(0, symlink("a", at("link")));
+	assert_int_equal(0, symlink("nowhere", at("dangling")));
+	assert_int_equal(0, symlink("d", at("mid")));
+	not_patched("--- a/../a\n+++ b/../a\n" HUNK, "..");
+	not_patched("--- ../a\n+++ ../a\n" HUNK, "..");
+	not_patched("--- d/../a\n+++ d/../a\n" HUNK, "..");
+	not_patched("--- .git/config\n+++ .git/config\n" HUNK, ".git");
+	not_patched("--- d/.GiT/x\n+++ d/.GiT/x\n" HUNK, ".git");
+	not_patched("--- /dev/null\n+++ b/.git/hooks/post-commit\n@@ -0,0 +1 @@\n+x\n", ".git");
+	not_patched("--- /etc/passwd\n+++ /etc/passwd\n" HUNK, "relative");
+	(void)snprintf(patch, sizeof(patch), "--- %s/a\n+++ %s/a\n" HUNK, dir, dir);
+	not_patched(patch, "relative");
+	not_patched("--- a//a\n+++ a//a\n" HUNK "--- x\n+++ x\n" HUNK, "file");
+	not_patched("--- a\n+++ a\n" HUNK "--- ./a\n+++ ./a\n" HUNK, "twice");
+	not_patched("--- link\n+++ link\n" HUNK, "symbolic link");
+	not_patched("--- dangling\n+++ dangling\n" HUNK, "symbolic link");
+	not_patched("--- /dev/null\n+++ dangling\n@@ -0,0 +1 @@\n+x\n", "there already");
+	not_patched("--- /dev/null\n+++ mid/new\n@@ -0,0 +1 @@\n+x\n", "symbolic link");
+	not_patched("--- d\n+++ d\n" HUNK, "a folder");
+	assert_int_equal(0, link(at("a"), at("hard")));
+	not_patched("--- a\n+++ a\n" HUNK, "hard link");
+	file_is("a", "a\n", 0644);
+}
+
+static void patches_text_of_five_mebibytes_at_most(void **state)
+{
+	struct str text = STR_INIT((size_t)6 << 20);
+	const char *patch = "--- big\n+++ big\n@@ -1 +1 @@\n-a\n+b\n";
+
+	(void)state;
+	(void)str_adds(&text, "a\n");
+	while (text.n < ((size_t)5 << 20))
+		(void)str_adds(&text, "x");
+	make("big", str_view(&text));
+	patched(patch, "[changed big: 5242880 bytes, +1 -1 lines]\n");
+
+	make("big", str_view(&text));
+	not_patched("--- big\n+++ big\n@@ -1 +1 @@\n-a\n+bc\n", "more than 5242880 bytes");
+	(void)str_adds(&text, "x");
+	make("big", str_view(&text));
+	not_patched(patch, "more than 5 MiB");
+	make("big", VIEW("a\n\0"));
+	not_patched(patch, "binary");
+	str_release(&text);
+}
+
+static void a_patch_of_a_crlf_file_need_not_show_it(void **state)
+{
+	(void)state;
+	make("w", VIEW("a\r\nz\r\n"));
+	patched("--- w\n+++ w\n@@ -1,2 +1,2 @@\n-a\n+b\n z\n",
+		"[changed w: 6 bytes, +1 -1 lines, with CRLF as the others]\n");
+	file_is("w", "b\r\nz\r\n", 0644);
+}
+
+static void a_stop_leaves_all_files_as_they_were(void **state)
+{
+	(void)state;
+	make("a", VIEW("a\n"));
+	stop = 1;
+	assert_int_equal(-1, run_patch(VIEW("--- a\n+++ a\n" HUNK)));
+	assert_non_null(strstr(why.msg, "nothing was changed"));
+	file_is("a", "a\n", 0644);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -737,6 +906,13 @@ int main(void)
 		T(a_stop_leaves_the_old_file_and_no_other),
 		T(a_read_only_file_stays),
 		T(an_over_long_name_is_refused),
+		T(counts_the_lines_that_differ),
+		T(patches_several_files_at_once),
+		T(one_file_that_does_not_fit_stops_all),
+		T(patches_stay_in_the_workspace),
+		T(patches_text_of_five_mebibytes_at_most),
+		T(a_patch_of_a_crlf_file_need_not_show_it),
+		T(a_stop_leaves_all_files_as_they_were),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "tools/confine.h"
 #include "tools/host/registry.h"
+#include "tools/host/spec.h"
 
 struct fix {
 	char dir[64], ws[96], home[96], audit_dir[96];
@@ -235,7 +236,7 @@ static void the_schema_is_what_models_expect(void **state)
 	struct str out = STR_INIT(1 << 20);
 	struct json *j;
 	struct err e = ERR_INIT;
-	size_t n = 0;
+	size_t n = 0, built_in = 0;
 
 	(void)state;
 	assert_int_equal(0, tools_schema(fix.tools, ORIGIN_PHONE, &out, &e));
@@ -256,7 +257,10 @@ static void the_schema_is_what_models_expect(void **state)
 		assert_non_null(json_member(p, "required"));
 		n++;
 	}
-	assert_int_equal(5, n);
+	for (size_t i = 0; i < spec_count(); i++)
+		built_in += !spec_at(i)->native &&
+		            policy_verdict(NULL, spec_at(i)->name, ORIGIN_PHONE) != VERDICT_DENY;
+	assert_int_equal(built_in, n);
 	assert_true(tools_acts(fix.tools, "write_file"));
 	assert_false(tools_acts(fix.tools, "read_file"));
 	assert_false(tools_acts(fix.tools, "nothing"));
@@ -372,7 +376,7 @@ static void the_confinement_is_named(void **state)
 
 /* --- Step two --------------------------------------------------------------------------------- */
 
-static void runs_the_five_tools(void **state)
+static void runs_the_file_tools(void **state)
 {
 	(void)state;
 	make("ws/a.txt", VIEW("hello\n"));
@@ -387,11 +391,23 @@ static void runs_the_five_tools(void **state)
 	assert_string_equal("a.txt:1: hello\n", str_cstr(&fix.text));
 	run("write_file", "{\"path\":\"new/b.txt\",\"content\":\"x\"}");
 	assert_true(fix.ok && fix.acted);
-	assert_string_equal("[created new/b.txt: 1 bytes]\n", str_cstr(&fix.text));
+	assert_string_equal("[created new/b.txt: 1 bytes, +1 -0 lines]\n", str_cstr(&fix.text));
 	run("read_file", "{\"path\":\"new/b.txt\"}");
 	assert_true(fix.ok && says("\nx\n"));
 	run("write_file", "{\"path\":\"a.txt/b\",\"content\":\"x\"}");
 	assert_true(!fix.ok && !fix.acted);
+	run("apply_patch",
+		"{\"patch\":\"--- a/a.txt\\n+++ b/a.txt\\n@@ -1 +1 @@\\n-hello\\n+bye\\n"
+		"--- /dev/null\\n+++ b/p/q\\n@@ -0,0 +1 @@\\n+x\\n"
+		"--- a/new/b.txt\\n+++ /dev/null\\n@@ -1 +0,0 @@\\n-x\\n\\\\ No newline\\n\"}");
+	assert_string_equal("[changed a.txt: 4 bytes, +1 -1 lines]\n"
+			    "[created p/q: 2 bytes, +1 -0 lines]\n"
+			    "[deleted new/b.txt: +0 -1 lines]\n",
+		str_cstr(&fix.text));
+	assert_true(fix.ok && fix.acted);
+	run("apply_patch",
+		"{\"patch\":\"--- a/a.txt\\n+++ b/a.txt\\n@@ -1 +1 @@\\n-hello\\n+bye\\n\"}");
+	assert_true(!fix.ok && !fix.acted && says("nothing was changed"));
 }
 
 static void results_are_free_of_controls(void **state)
@@ -762,7 +778,7 @@ int main(void)
 		T(workspace_and_home_must_lie_apart),
 		T(a_missing_helper_is_said_at_once),
 		T(the_confinement_is_named),
-		T(runs_the_five_tools),
+		T(runs_the_file_tools),
 		T(results_are_free_of_controls),
 		T(escapes_are_refused),
 		T(nothing_gets_through_the_fence),
