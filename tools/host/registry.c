@@ -158,9 +158,7 @@ void tools_turn_end(struct tools *t, uint64_t turn)
 
 void tools_turn_allow(struct tools *t, uint64_t turn, struct view url)
 {
-	(void)t;
-	(void)turn;
-	(void)url;
+	turn_allow(&t->turns, turn, url);
 }
 
 /* --- What there is ---------------------------------------------------------------------------- */
