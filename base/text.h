@@ -51,6 +51,11 @@ int text_safe(struct view in, int keep, struct str *out); /* the whole in one ca
  * bytes as \xff, backslash kept as it is. */
 int text_visible(struct view in, struct str *out);
 
+/* --- Likeness --------------------------------------------------------------------------------- */
+/* How many characters must be added, taken away or changed (Levenshtein); beginnings of 48 bytes
+ * are looked at. For "did you mean". */
+size_t text_distance(const char *a, const char *b);
+
 /* --- Secrets ---------------------------------------------------------------------------------- */
 /* Replaces the value of what looks like a secret by "[redacted]": Authorization, Bearer and Basic
  * headers, cookies; key/token/secret/password assignments in JSON (also inside strings), headers,

@@ -369,31 +369,6 @@ static int check(const struct config *c, const struct row *r, struct err *e)
 
 /* --- Loading ---------------------------------------------------------------------------------- */
 
-static size_t distance(const char *a, const char *b)
-{
-	enum { MAX = 48 };
-	size_t row[MAX + 1], na = strnlen(a, MAX), nb = strnlen(b, MAX);
-
-	for (size_t j = 0; j <= nb; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= na; i++) {
-		size_t diag = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= nb; j++) {
-			size_t best = diag + (a[i - 1] != b[j - 1]);
-
-			diag = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[nb];
-}
-
 const char *config_nearest(const char *name)
 {
 	const char *best = rows[0].key.name;
@@ -401,9 +376,10 @@ const char *config_nearest(const char *name)
 
 	for (size_t i = 0; i < NROWS; i++) {
 		const char *whole = rows[i].key.name, *dot = strrchr(whole, '.');
-		size_t d = distance(name, whole);
+		size_t d = text_distance(name, whole);
 		/* "base_url" means model.base_url. */
-		size_t tail = dot && !strchr(name, '.') ? distance(name, dot + 1) + 1 : SIZE_MAX;
+		size_t tail =
+			dot && !strchr(name, '.') ? text_distance(name, dot + 1) + 1 : SIZE_MAX;
 
 		if (tail < d)
 			d = tail;

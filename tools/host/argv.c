@@ -151,6 +151,17 @@ static int read_one(struct reader *r)
 	return is_control(c) || strchr(";&|<>$`(){}*?[]~#!", c) ? needs_shell(r) : take(r);
 }
 
+/* Give back what was taken for more words. */
+static int fit(struct argv *a, struct err *e)
+{
+	char **v = realloc(a->v, (a->n + 1) * sizeof(*v));
+
+	if (!v)
+		return err_set(e, E_NOMEM, "a command");
+	a->v = v;
+	return 0;
+}
+
 int argv_parse(struct argv *out, struct view command, struct err *e)
 {
 	struct reader r = { .text = command, .word = STR_INIT(ARGV_BYTES), .out = out, .e = e };
@@ -169,7 +180,7 @@ int argv_parse(struct argv *out, struct view command, struct err *e)
 			goto out;
 	if (end_word(&r) < 0)
 		goto out;
-	rc = out->n > 0 ? 0 : err_set(e, E_FORMAT, "it is empty");
+	rc = out->n > 0 ? fit(out, e) : err_set(e, E_FORMAT, "it is empty");
 out:
 	str_release(&r.word);
 	if (rc < 0)

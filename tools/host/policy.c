@@ -1,19 +1,6 @@
-#include "tools/host/policy.h"
-
-#include <stdlib.h>
 #include <string.h>
 
-/* Which of the operator's rules speaks of a row. */
-enum group { GROUP_FIXED, GROUP_READ, GROUP_WRITE, GROUP_WEB, GROUP_SHELL, GROUP_MCP };
-
-/* A name that ends in "*" covers every tool that begins with the rest. The columns stand in the
- * order of enum origin; what is not written is 0, and that is VERDICT_DENY. */
-struct policy_row {
-	const char *tool;
-	enum group group;
-	enum policy_exception exception;
-	enum verdict of[ORIGIN_COUNT];
-};
+#include "tools/host/policy-private.h"
 
 #define EVERYWHERE(v) \
 	{ \
@@ -26,31 +13,29 @@ struct policy_row {
 	{ \
 		[ORIGIN_TERMINAL] = VERDICT_ASK \
 	}
+#define NEVER \
+	{ \
+		VERDICT_DENY \
+	}
 
-static const struct policy_row rows[] = {
-	{ "read_file", GROUP_READ, EXCEPT_NONE, ALLOWED },
-	{ "list_dir", GROUP_READ, EXCEPT_NONE, ALLOWED },
-	{ "glob", GROUP_READ, EXCEPT_NONE, ALLOWED },
-	{ "grep", GROUP_READ, EXCEPT_NONE, ALLOWED },
-	{ "todo", GROUP_READ, EXCEPT_NONE, ALLOWED },
-	{ "write_file", GROUP_WRITE, EXCEPT_NONE, ALLOWED },
-	{ "apply_patch", GROUP_WRITE, EXCEPT_NONE, ALLOWED },
-	{ "create_project", GROUP_WRITE, EXCEPT_NONE, ALLOWED },
-	{ "web_search", GROUP_WEB, EXCEPT_NONE, ALLOWED },
+const struct policy_row policy_rows[POLICY_ROWS] = {
+	{ "read_file", KIND_READ, EXCEPT_NONE, ALLOWED },
+	{ "list_dir", KIND_READ, EXCEPT_NONE, ALLOWED },
+	{ "glob", KIND_READ, EXCEPT_NONE, ALLOWED },
+	{ "grep", KIND_READ, EXCEPT_NONE, ALLOWED },
+	{ "todo", KIND_READ, EXCEPT_NONE, ALLOWED },
+	{ "write_file", KIND_WRITE, EXCEPT_NONE, ALLOWED },
+	{ "apply_patch", KIND_WRITE, EXCEPT_NONE, ALLOWED },
+	{ "create_project", KIND_WRITE, EXCEPT_NONE, ALLOWED },
+	{ "web_search", KIND_SEARCH, EXCEPT_NONE, ALLOWED },
 	/* A page must not be able to send the workspace away in an address of its making. */
-	{ "web_fetch", GROUP_WEB, EXCEPT_ADDRESS, ASKED },
-	{ "shell", GROUP_SHELL, EXCEPT_NONE, AT_THE_DESK },
-	{ "shell_session", GROUP_SHELL, EXCEPT_NONE, AT_THE_DESK },
-	{ "mcp*", GROUP_MCP, EXCEPT_NONE, AT_THE_DESK },
+	{ "web_fetch", KIND_FETCH, EXCEPT_ADDRESS, ASKED },
+	{ "shell", KIND_SHELL, EXCEPT_NONE, AT_THE_DESK },
+	{ "shell_session", KIND_SHELL, EXCEPT_NONE, AT_THE_DESK },
+	{ "mcp*", KIND_MCP, EXCEPT_NONE, AT_THE_DESK },
 	/* Known, so that a refusal can name them; no rule reaches them. */
-	{ "restore_snapshot", GROUP_FIXED, EXCEPT_NONE, { VERDICT_DENY } },
-	{ "browser_session", GROUP_FIXED, EXCEPT_NONE, { VERDICT_DENY } },
-};
-
-enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
-
-struct policy {
-	struct policy_row rows[NROWS];
+	{ "restore_snapshot", KIND_FIXED, EXCEPT_NONE, NEVER },
+	{ "browser_session", KIND_FIXED, EXCEPT_NONE, NEVER },
 };
 
 const char *verdict_name(enum verdict v)
@@ -63,88 +48,68 @@ const char *verdict_name(enum verdict v)
 	return "deny";
 }
 
-/* --- The rules -------------------------------------------------------------------------------- */
-
-static void set_remote(struct policy_row *row, enum verdict v)
+bool policy_covers(const char *name, const char *tool)
 {
-	for (int o = 0; o < ORIGIN_COUNT; o++)
-		if (o != ORIGIN_TERMINAL)
-			row->of[o] = v;
+	size_t n = strlen(name);
+
+	if (n > 0 && name[n - 1] == '*')
+		return strncmp(tool, name, n - 1) == 0;
+	return strcmp(tool, name) == 0;
 }
 
-static void apply_web(struct policy_row *row, enum verdict v)
+const struct policy_row *policy_row(const struct policy *p, const char *tool)
 {
-	if (v == VERDICT_ALLOW)
-		return; /* the row as it stands */
-	set_remote(row, v);
-}
+	const struct policy_row *rows = p ? p->rows : policy_rows;
 
-static void apply(struct policy_row *row, const struct policy_rules *rules)
-{
-	switch (row->group) {
-	case GROUP_FIXED:
-	case GROUP_READ:
-	case GROUP_MCP: break;
-	case GROUP_WRITE: set_remote(row, rules->write); break;
-	case GROUP_WEB: apply_web(row, rules->web); break;
-	case GROUP_SHELL:
-		set_remote(row, rules->shell == SHELL_ASK ? VERDICT_ASK : VERDICT_DENY);
-		break;
-	}
-}
-
-int policy_open(struct policy **out, const struct policy_rules *rules, struct err *e)
-{
-	struct policy *p = malloc(sizeof(*p));
-
-	*out = NULL;
-	if (!p)
-		return err_set(e, E_NOMEM, "the policy");
-	memcpy(p->rows, rows, sizeof(rows));
-	for (size_t i = 0; i < NROWS; i++)
-		apply(&p->rows[i], rules);
-	*out = p;
-	return 0;
-}
-
-void policy_free(struct policy **p)
-{
-	free(*p);
-	*p = NULL;
-}
-
-/* --- The verdict ------------------------------------------------------------------------------ */
-
-static const struct policy_row *row_of(const struct policy *p, const char *tool)
-{
-	const struct policy_row *all = p ? p->rows : rows;
-
-	for (size_t i = 0; tool && i < NROWS; i++) {
-		const char *name = all[i].tool;
-		size_t n = strlen(name);
-
-		if (name[n - 1] == '*' ? strncmp(tool, name, n - 1) == 0 : strcmp(tool, name) == 0)
-			return &all[i];
-	}
+	for (size_t i = 0; tool && i < POLICY_ROWS; i++)
+		if (policy_covers(rows[i].tool, tool))
+			return &rows[i];
 	return NULL;
+}
+
+const struct policy_override *policy_override(const struct policy *p, const char *tool)
+{
+	const struct policy_override *wide = NULL;
+
+	for (size_t i = 0; p && tool && i < p->noverrides; i++) {
+		const struct policy_override *o = &p->overrides[i];
+
+		if (strcmp(o->name, tool) == 0)
+			return o;
+		if (policy_covers(o->name, tool))
+			wide = o;
+	}
+	return wide;
 }
 
 enum verdict policy_verdict(const struct policy *p, const char *tool, enum origin origin)
 {
-	const struct policy_row *row = row_of(p, tool);
+	const struct policy_row *row = policy_row(p, tool);
+	const struct policy_override *o = policy_override(p, tool);
 
 	if (!row || (size_t)origin >= ORIGIN_COUNT)
 		return VERDICT_DENY;
-	return row->of[origin];
+	return o ? o->verdict : row->of[origin];
 }
 
 enum policy_exception policy_exception(const struct policy *p, const char *tool, enum origin origin)
 {
-	const struct policy_row *row = row_of(p, tool);
+	const struct policy_row *row = policy_row(p, tool);
 
-	if (!row || (size_t)origin >= ORIGIN_COUNT)
+	if (!row || (size_t)origin >= ORIGIN_COUNT || policy_override(p, tool))
 		return EXCEPT_NONE;
 	return row->exception;
+}
+
+bool policy_has_command(const struct policy *p, const struct argv *command, bool *network)
+{
+	for (size_t i = 0; p && i < p->ncommands; i++) {
+		if (argv_equal(&p->commands[i].argv, command)) {
+			*network = p->commands[i].network;
+			return true;
+		}
+	}
+	return false;
 }
 
 bool policy_offers(const struct policy *p, const char *tool, enum origin origin)
@@ -155,5 +120,31 @@ bool policy_offers(const struct policy *p, const char *tool, enum origin origin)
 
 bool policy_knows(const char *tool)
 {
-	return row_of(NULL, tool);
+	return policy_row(NULL, tool);
+}
+
+/* --- By kind ---------------------------------------------------------------------------------- */
+
+static const struct policy_row *row_of_kind(const struct policy *p, enum policy_kind kind)
+{
+	const struct policy_row *rows = p ? p->rows : policy_rows;
+
+	for (size_t i = 0; i < POLICY_ROWS; i++)
+		if (rows[i].kind == kind)
+			return &rows[i];
+	return NULL;
+}
+
+enum verdict policy_kind_verdict(const struct policy *p, enum policy_kind kind, enum origin origin)
+{
+	const struct policy_row *row = row_of_kind(p, kind);
+
+	return row && (size_t)origin < ORIGIN_COUNT ? row->of[origin] : VERDICT_DENY;
+}
+
+enum policy_exception policy_kind_exception(const struct policy *p, enum policy_kind kind)
+{
+	const struct policy_row *row = row_of_kind(p, kind);
+
+	return row ? row->exception : EXCEPT_NONE;
 }

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "tools/host/argv.h"
 #include "tools/host/origin.h"
 
 enum verdict { VERDICT_DENY, VERDICT_ASK, VERDICT_ALLOW };
@@ -22,33 +23,67 @@ enum shell_rule {
  * schedule; tools names a tool for every origin. The zero value denies whatever it covers. */
 struct policy_rules {
 	enum shell_rule shell;
-	const char *const *shell_allow; /* commands; NULL-terminated, or NULL: none */
-	enum verdict write, web;
-	const char *const *tools; /* "NAME=deny", "=ask", "=allow"; NULL-terminated, or NULL */
+	/* Commands without need of a shell; one that begins with "[network] " may use the network.
+	 * NULL-terminated, or NULL: none. */
+	const char *const *shell_allow;
+	enum verdict write, web; /* web ALLOW: web_fetch still keeps to its exception */
+	/* "NAME=deny", "NAME=ask", "NAME=allow". NAME: a tool of the table, or "SERVER.TOOL" or
+	 * "SERVER.*" of MCP. NULL-terminated, or NULL. */
+	const char *const *tools;
 };
 #define POLICY_RULES_DEFAULT \
 	((struct policy_rules){ .shell = SHELL_DENY, .write = VERDICT_ALLOW, .web = VERDICT_ALLOW })
 
 struct policy;
-/* rules are copied. E_FORMAT: an entry that cannot be; the message names it. */
+/* rules are copied. E_FORMAT: an entry that cannot be; the message names the entry and says what is
+ * wrong with it. */
 int policy_open(struct policy **out, const struct policy_rules *rules, struct err *e);
 void policy_free(struct policy **p);
 
-/* p NULL: the defaults. tool: a registered name, or one that policy knows although it is not built
- * in (refused by name). */
+/* p NULL: the defaults. tool: a registered name (of MCP: "mcp__SERVER__TOOL"), or one that policy
+ * knows although it is not built in (refused by name). */
 enum verdict policy_verdict(const struct policy *p, const char *tool, enum origin origin);
 
 /* A call that would be asked for or denied is allowed if it meets the exception of its tool. */
 enum policy_exception {
 	EXCEPT_NONE,
 	EXCEPT_ADDRESS, /* it stands in the user's words or a search result of the turn */
-	EXCEPT_ENTRY    /* the command is an entry of policy.shell_allow */
+	EXCEPT_ENTRY    /* the command is an entry of shell_allow */
 };
 enum policy_exception policy_exception(const struct policy *p, const char *tool,
 	enum origin origin);
+/* Is the command an entry, word for word? *network: whether it may use the network. */
+bool policy_has_command(const struct policy *p, const struct argv *command, bool *network);
+
 /* Can a call of it come to anything but a refusal? */
 bool policy_offers(const struct policy *p, const char *tool, enum origin origin);
 /* Does the table have a row for it? */
 bool policy_knows(const char *tool);
+
+/* Which setting decides about a tool: "policy.shell"; NULL: none can. */
+const char *policy_setting(const struct policy *p, const char *tool);
+/* Why a tool that is denied is denied, and how the operator could allow it; for the model. */
+void policy_say_denied(const struct policy *p, const char *tool, enum origin origin,
+	struct str *out);
+/* The entries of shell_allow as a list in quotes; "" when there are none. */
+void policy_list_commands(const struct policy *p, struct str *out);
+/* What stands wide open, a line each, for doctor and status; nothing when nothing does. */
+void policy_warn(const struct policy *p, struct str *out);
+
+/* The table for people: tools of a kind have one answer, but for those that policy.tools names. */
+enum policy_kind {
+	KIND_READ,
+	KIND_WRITE,
+	KIND_SEARCH,
+	KIND_FETCH,
+	KIND_SHELL,
+	KIND_MCP,
+	KIND_FIXED, /* what no setting allows */
+	KIND_COUNT
+};
+enum verdict policy_kind_verdict(const struct policy *p, enum policy_kind kind, enum origin origin);
+enum policy_exception policy_kind_exception(const struct policy *p, enum policy_kind kind);
+/* What policy.tools says, "NAME=ask, NAME=deny"; "" when nothing. */
+void policy_list_tools(const struct policy *p, struct str *out);
 
 #endif

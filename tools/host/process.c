@@ -47,7 +47,18 @@ static void process_on_event(void *arg, enum helper_event what, const struct jso
 		run_take(&p->run, event);
 }
 
-static int send_request(struct process *p, const struct json *args, struct err *e)
+static void put_command(struct json_out *w, const struct run_plan *plan)
+{
+	if (!plan->argv)
+		return;
+	json_open_array(w, "argv");
+	for (char *const *word = plan->argv; *word; word++)
+		json_put_z(w, NULL, *word);
+	json_close_array(w);
+	json_put_bool(w, "network", plan->network);
+}
+
+static int send_request(struct process *p, const struct run_plan *plan, struct err *e)
 {
 	struct str request = STR_INIT(REQUEST_MAX);
 	const struct tool_run *r = &p->run;
@@ -57,7 +68,8 @@ static int send_request(struct process *p, const struct json *args, struct err *
 	json_out_begin(&w, &request);
 	json_open(&w, NULL);
 	json_put_z(&w, "tool", r->spec->name);
-	json_put_json(&w, "args", args);
+	json_put_json(&w, "args", plan->args);
+	put_command(&w, plan);
 	helper_put_place(&w, r->env);
 	/* A search gives what it has a while before the time is up. */
 	json_put_int(&w, "time_ms", r->limit_ms / 2);
@@ -90,7 +102,7 @@ int process_start(struct tool_run **out, const struct run_plan *plan, struct err
 	if (!p)
 		return err_set(e, E_NOMEM, "a tool call");
 	if (run_init(&p->run, &process_kind, plan, e) < 0 ||
-		helper_start(&p->helper, &helper, e) < 0 || send_request(p, plan->args, e) < 0)
+		helper_start(&p->helper, &helper, e) < 0 || send_request(p, plan, e) < 0)
 		return run_failed(&p->run, e);
 	run_started(&p->run);
 	*out = &p->run;

@@ -1,39 +1,12 @@
-#include "tools/host/registry.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "tools/confine.h"
 #include "tools/host/consent.h"
-#include "tools/host/native.h"
-#include "tools/host/run.h"
-#include "tools/host/spec.h"
-#include "tools/host/turn.h"
-
-#define SUMMARY_CHARS  80
-#define NATIVES_MAX    16
-#define READ_PATHS_MAX 16
-
-struct tools {
-	struct tools_env env;
-	char *helper, *workspace;
-	char *read[READ_PATHS_MAX + 1];
-	struct run_list runs;
-	struct turn_list turns;
-	struct native_tool natives[NATIVES_MAX];
-	size_t nnatives;
-};
-
-static const struct json_limits args_limits = {
-	.bytes = TOOL_ARGS_MAX,
-	.depth = 32,
-	.nodes = 200000,
-	.nul = JSON_NUL_REFUSE,
-};
+#include "tools/host/registry-private.h"
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
@@ -163,7 +136,7 @@ void tools_turn_allow(struct tools *t, uint64_t turn, struct view url)
 
 /* --- What there is ---------------------------------------------------------------------------- */
 
-static const struct native_tool *native_find(const struct tools *t, const char *name)
+const struct native_tool *registry_native(const struct tools *t, const char *name)
 {
 	for (size_t i = 0; i < t->nnatives; i++)
 		if (strcmp(t->natives[i].name, name) == 0)
@@ -177,7 +150,7 @@ int tools_add_native(struct tools *t, const struct native_tool *tool, struct err
 
 	if (!spec || !spec->native)
 		return err_set(e, E_NOTFOUND, "no tool %s works in the daemon", tool->name);
-	if (native_find(t, tool->name))
+	if (registry_native(t, tool->name))
 		return err_set(e, E_EXISTS, "there is a tool %s already", tool->name);
 	if (t->nnatives == NATIVES_MAX)
 		return err_set(e, E_FULL, "more than %d tools in the daemon", NATIVES_MAX);
@@ -185,15 +158,14 @@ int tools_add_native(struct tools *t, const struct native_tool *tool, struct err
 	return 0;
 }
 
-/* Is it there to be called? */
-static bool present(const struct tools *t, const struct tool_spec *s)
+bool registry_present(const struct tools *t, const struct tool_spec *s)
 {
-	return !s->native || native_find(t, s->name);
+	return !s->native || registry_native(t, s->name);
 }
 
-static bool offered(const struct tools *t, const struct tool_spec *s, enum origin origin)
+bool registry_offers(const struct tools *t, const struct tool_spec *s, enum origin origin)
 {
-	return present(t, s) && policy_offers(t->env.policy, s->name, origin);
+	return registry_present(t, s) && policy_offers(t->env.policy, s->name, origin);
 }
 
 int tools_schema(const struct tools *t, enum origin origin, struct str *out, struct err *e)
@@ -203,7 +175,7 @@ int tools_schema(const struct tools *t, enum origin origin, struct str *out, str
 	json_out_begin(&w, out);
 	json_open_array(&w, NULL);
 	for (size_t i = 0; i < spec_count(); i++)
-		if (offered(t, spec_at(i), origin))
+		if (registry_offers(t, spec_at(i), origin))
 			spec_write(spec_at(i), &w);
 	json_close_array(&w);
 	return json_out_end(&w, e);
@@ -232,85 +204,7 @@ void tools_confinement(const struct tools *t, struct str *out)
 		(void)str_adds(out, confine_seccomp() ? ", seccomp" : ", no seccomp");
 }
 
-static void list_names(const struct tools *t, enum origin origin, struct str *out)
-{
-	bool first = true;
-
-	for (size_t i = 0; i < spec_count(); i++) {
-		if (!offered(t, spec_at(i), origin))
-			continue;
-		(void)str_addf(out, "%s%s", first ? "" : ", ", spec_at(i)->name);
-		first = false;
-	}
-}
-
 /* --- The verdict ------------------------------------------------------------------------------ */
-
-static void say_no_tool(const struct tools *t, const struct tool_call *c, struct str *why)
-{
-	struct view name = view_of(c->name);
-	const struct tool_spec *spec = spec_find(c->name);
-
-	if (spec && !present(t, spec)) {
-		(void)str_addf(why,
-			"%s is not set up on this machine. Tell the user so, or do without it.",
-			c->name);
-		return;
-	}
-	if (policy_knows(c->name)) {
-		(void)str_addf(why,
-			"%s is not available here: the policy of this machine denies it for requests "
-			"from the %s. Tell the user so; do not try to reach the same by other means.",
-			c->name, origin_name(c->origin));
-		return;
-	}
-	(void)str_adds(why, "There is no tool \"");
-	(void)text_visible(view_cut(name, utf8_cut(name, 64)), why);
-	(void)str_adds(why, "\". The tools are: ");
-	list_names(t, c->origin, why);
-	(void)str_adds(why, ".");
-}
-
-static int read_args(const struct tool_call *c, const struct tool_spec *spec, struct json **args,
-	struct err *e)
-{
-	if (json_read(args, c->args, &args_limits, e) < 0)
-		return -1;
-	if (json_type(*args) != JSON_OBJECT)
-		(void)err_set(e, E_FORMAT, "they are not one JSON object");
-	else if (spec_check(spec, *args, e) == 0)
-		return 0;
-	json_free(args);
-	return -1;
-}
-
-/* The verdict, and with ALLOW or ASK the spec and the arguments (for json_free). */
-static enum verdict judge(struct tools *t, const struct tool_call *c, const struct tool_spec **spec,
-	struct json **args, struct str *why)
-{
-	struct err e = ERR_INIT;
-
-	*args = NULL;
-	*spec = spec_find(c->name);
-	if (!*spec || !offered(t, *spec, c->origin)) {
-		say_no_tool(t, c, why);
-		return VERDICT_DENY;
-	}
-	if (t->env.sandbox_required && !(*spec)->native && confine_landlock_abi() == 0) {
-		(void)str_addf(why,
-			"%s is refused: the sandbox is set to be required and this machine's kernel "
-			"cannot confine it. The operator can upgrade the kernel or set sandbox = "
-			"\"best\".",
-			c->name);
-		return VERDICT_DENY;
-	}
-	if (read_args(c, *spec, args, &e) < 0) {
-		(void)str_addf(why, "The arguments of %s are wrong: %s. Nothing was done.", c->name,
-			e.msg);
-		return VERDICT_DENY;
-	}
-	return policy_verdict(t->env.policy, c->name, c->origin);
-}
 
 static void audit_event(struct tools *t, const struct tool_call *c, enum verdict v,
 	const char *outcome, const char *detail)
@@ -323,7 +217,7 @@ static void audit_event(struct tools *t, const struct tool_call *c, enum verdict
 	/* Arguments that are wrong may hold a file's content in the wrong place. */
 	if (!spec || !spec->hidden)
 		ev.args = view_cut(c->args, 4096);
-	else if (read_args(c, spec, &args, NULL) == 0)
+	else if (judge_args(c, spec, &args, NULL) == 0)
 		run_audit_args(spec, args, &shown);
 	if (shown.n > 0)
 		ev.args = str_view(&shown);
@@ -338,14 +232,13 @@ static void audit_event(struct tools *t, const struct tool_call *c, enum verdict
 
 enum verdict tools_verdict(struct tools *t, const struct tool_call *c, struct str *why)
 {
-	const struct tool_spec *spec;
-	struct json *args;
-	enum verdict v = judge(t, c, &spec, &args, why);
+	struct judgement j;
 
-	json_free(&args);
-	if (v == VERDICT_DENY)
-		audit_event(t, c, v, "refused", str_cstr(why));
-	return v;
+	judge(t, c, &j, why);
+	judgement_release(&j);
+	if (j.verdict == VERDICT_DENY)
+		audit_event(t, c, j.verdict, "refused", str_cstr(why));
+	return j.verdict;
 }
 
 void tools_note(struct tools *t, const struct tool_call *c, const char *outcome, const char *detail)
@@ -362,7 +255,7 @@ int tools_fingerprint(const struct tools *t, const struct tool_call *c, char hex
 
 	if (!spec)
 		return err_set(e, E_NOTFOUND, "there is no such tool");
-	if (read_args(c, spec, &args, e) < 0)
+	if (judge_args(c, spec, &args, e) < 0)
 		return -1;
 	rc = consent_fingerprint(c->name, t->workspace, args, hex, e);
 	json_free(&args);
@@ -389,52 +282,28 @@ int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *
 	struct str why = STR_INIT(4096);
 	struct run_plan plan = { .list = &t->runs, .env = &t->env, .call = c, .done = done };
 	const struct native_tool *native;
-	struct json *args;
+	struct judgement j;
 	int rc = -1;
 
 	*out = NULL;
+	judge(t, c, &j, &why);
 	plan.arg = arg;
-	plan.verdict = judge(t, c, &plan.spec, &args, &why);
-	plan.args = args;
+	plan.spec = j.spec;
+	plan.args = j.args;
+	plan.verdict = j.verdict;
+	plan.argv = j.argv.v;
+	plan.network = j.network;
 	plan.conversation = turn_conversation(&t->turns, c->turn);
-	if (plan.verdict == VERDICT_DENY) {
+	if (j.verdict == VERDICT_DENY) {
 		(void)err_set(e, E_DENIED, "%s", str_cstr(&why));
 		goto out;
 	}
-	if (plan.verdict == VERDICT_ASK && check_consent(t, c, args, e) < 0)
+	if (j.verdict == VERDICT_ASK && check_consent(t, c, j.args, e) < 0)
 		goto out;
-	native = plan.spec->native ? native_find(t, c->name) : NULL;
+	native = j.spec->native ? registry_native(t, c->name) : NULL;
 	rc = native ? native_start(out, &plan, native, e) : process_start(out, &plan, e);
 out:
-	json_free(&args);
+	judgement_release(&j);
 	str_release(&why);
 	return rc;
-}
-
-void tools_describe(struct tools *t, const struct tool_call *c, struct str *out)
-{
-	(void)str_addf(out, "%s in %s: ", c->name, t->workspace);
-	tools_summary(t, c, out);
-}
-
-void tools_summary(const struct tools *t, const struct tool_call *c, struct str *out)
-{
-	const struct tool_spec *spec = spec_find(c->name);
-	struct str shown = STR_INIT(8 * TOOL_ARGS_MAX), safe = STR_INIT(8 * TOOL_ARGS_MAX);
-	struct json *args = NULL;
-	struct view text = VIEW_NONE;
-
-	(void)t;
-	if (spec && json_read(&args, c->args, &args_limits, NULL) == 0 &&
-		json_type(args) == JSON_OBJECT)
-		(void)json_get_str(args, spec->key, JSON_OPTIONAL, 0, TOOL_ARGS_MAX, &text, NULL);
-	if (text.n > 0 && text_visible(view_cut(text, 4096), &shown) == 0 &&
-		text_redact(str_view(&shown), &safe) == 0) {
-		struct view v = str_view(&safe);
-
-		(void)str_add(out, view_cut(v, utf8_cut_chars(v, SUMMARY_CHARS)));
-	}
-	json_free(&args);
-	str_release(&shown);
-	str_release(&safe);
 }

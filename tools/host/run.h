@@ -26,7 +26,9 @@ struct run_plan {
 	const struct json *args;
 	enum verdict verdict; /* ASK: it was consented to */
 	const char *conversation;
-	bool quiet; /* part of another call: not recorded by itself */
+	char *const *argv; /* a command to be run as it is, without a shell; NULL: none */
+	bool network;      /* it may use the network */
+	bool quiet;        /* part of another call: not recorded by itself */
 	tool_done_cb *done;
 	void *arg;
 };

@@ -28,7 +28,7 @@ struct tool_spec {
 	bool acts;          /* may change something */
 	bool native;        /* works in the daemon, once tools_add_native has brought it */
 	int64_t timeout_ms; /* after which it is ended; the argument timeout_s sets another one */
-	const char *key;    /* the argument that a progress line shows */
+	const char *key;    /* the argument that a progress line shows, or NULL */
 	const char *hidden; /* the argument that an audit line leaves out, or NULL */
 	struct arg_spec args[8];
 };

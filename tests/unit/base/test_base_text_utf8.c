@@ -377,6 +377,27 @@ static void never_tears_a_character(void **state)
 	str_release(&s);
 }
 
+static void tells_how_far_words_are_apart(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		size_t want;
+	} cases[] = {
+		{ "", "", 0 },
+		{ "", "abc", 3 },
+		{ "kitten", "sitting", 3 }, /* Levenshtein's textbook case */
+		{ "shell", "shell", 0 },
+		{ "shel", "shell", 1 },
+		{ "Shell", "shell", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(cases[i].want, text_distance(cases[i].a, cases[i].b));
+		assert_int_equal(cases[i].want, text_distance(cases[i].b, cases[i].a));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +412,7 @@ int main(void)
 		cmocka_unit_test(cuts_between_clusters),
 		cmocka_unit_test(cuts_by_code_points),
 		cmocka_unit_test(never_tears_a_character),
+		cmocka_unit_test(tells_how_far_words_are_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,9 +213,9 @@ static void unknown_and_denied_tools_are_told_apart(void **state)
 
 	(void)state;
 	assert_int_equal(VERDICT_DENY, verdict("shell", "{\"command\":\"id\"}"));
-	assert_true(says("shell is not available here") && says("phone"));
+	assert_true(says("shell is denied for requests from the phone"));
 	assert_int_equal(VERDICT_DENY, verdict("mcp__files__write", "{}"));
-	assert_true(says("policy of this machine denies it"));
+	assert_true(says("mcp__files__write is denied") && says("files.write=ask"));
 	assert_int_equal(VERDICT_DENY, verdict("reboot\x1b[31m", "{}"));
 	assert_true(says("There is no tool \"reboot\\x1b[31m\""));
 	assert_true(says("read_file, list_dir, glob, grep, write_file"));

@@ -1,0 +1,106 @@
+#include <string.h>
+
+#include "tools/host/policy-private.h"
+
+const char *policy_setting(const struct policy *p, const char *tool)
+{
+	const struct policy_row *row = policy_row(p, tool);
+
+	if (!row || row->kind == KIND_FIXED)
+		return NULL;
+	if (policy_override(p, tool))
+		return "policy.tools";
+	switch (row->kind) {
+	case KIND_WRITE: return "policy.write";
+	case KIND_SEARCH:
+	case KIND_FETCH: return "policy.web";
+	case KIND_SHELL: return "policy.shell";
+	default: return "policy.tools";
+	}
+}
+
+/* "mcp__files__read" as policy.tools has it: "files.read". */
+static void add_mcp_text(const char *tool, struct str *out)
+{
+	const char *server = strstr(tool, "__"), *name = server ? strstr(server + 2, "__") : NULL;
+
+	if (name)
+		(void)str_addf(out, "%.*s.%s", (int)(name - server - 2), server + 2, name + 2);
+	else
+		(void)str_adds(out, "SERVER.TOOL");
+}
+
+/* What the operator can write into config.toml. */
+static void say_how(const struct policy *p, const char *tool, struct str *out)
+{
+	const struct policy_row *row = policy_row(p, tool);
+	bool overridden = policy_override(p, tool);
+
+	if (!policy_setting(p, tool))
+		(void)str_adds(out, "No setting allows it: it is done on the machine itself.");
+	else if (row->kind == KIND_SHELL && !overridden)
+		(void)str_addf(out,
+			"The operator can %sbe asked each time, in config.toml: policy.shell = "
+			"\"ask\".",
+			strcmp(tool, "shell") == 0
+				? "allow single commands, in config.toml: policy.shell = "
+				  "\"allowlist\" and policy.shell_allow = [\"git status\"]; or "
+				: "");
+	else if (row->kind == KIND_MCP) {
+		(void)str_adds(out,
+			"The operator can allow it, in config.toml: policy.tools = [\"");
+		add_mcp_text(tool, out);
+		(void)str_adds(out, "=ask\"].");
+	} else if (overridden || row->kind == KIND_READ)
+		(void)str_addf(out,
+			"The operator can change its entry in config.toml: policy.tools = "
+			"[\"%s=ask\"].",
+			tool);
+	else
+		(void)str_addf(out, "The operator can allow it, in config.toml: %s = \"ask\".",
+			policy_setting(p, tool));
+}
+
+void policy_say_denied(const struct policy *p, const char *tool, enum origin origin,
+	struct str *out)
+{
+	(void)str_addf(out, "%s is denied for requests from the %s by the policy of this machine. ",
+		tool, origin_name(origin));
+	say_how(p, tool, out);
+	(void)str_adds(out, " Tell the user so; do not try to reach the same by other means.");
+}
+
+void policy_list_commands(const struct policy *p, struct str *out)
+{
+	for (size_t i = 0; p && i < p->ncommands; i++)
+		(void)str_addf(out, "%s\"%s\"", i ? ", " : "", p->commands[i].text);
+}
+
+void policy_list_tools(const struct policy *p, struct str *out)
+{
+	for (size_t i = 0; p && i < p->noverrides; i++)
+		(void)str_addf(out, "%s%s=%s", i ? ", " : "", p->overrides[i].text,
+			verdict_name(p->overrides[i].verdict));
+}
+
+void policy_warn(const struct policy *p, struct str *out)
+{
+	if (policy_verdict(p, "web_fetch", ORIGIN_PHONE) == VERDICT_ALLOW)
+		(void)str_adds(out,
+			"policy.tools allows web_fetch for any address: a page can make the agent "
+			"send the workspace away\n");
+	for (size_t i = 0; p && i < p->noverrides; i++) {
+		const struct policy_override *o = &p->overrides[i];
+
+		if (o->verdict == VERDICT_ALLOW && o->name[strlen(o->name) - 1] == '*')
+			(void)str_addf(out,
+				"policy.tools allows %s: whatever that server offers runs unasked\n",
+				o->text);
+	}
+	for (size_t i = 0; p && i < p->ncommands; i++)
+		if (p->commands[i].network)
+			(void)str_addf(out,
+				"policy.shell_allow gives \"%s\" the network: what it runs can send "
+				"the workspace away\n",
+				p->commands[i].text);
+}

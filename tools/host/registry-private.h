@@ -1,0 +1,48 @@
+/* tools/host/registry-private.h: the registry's insides, shared by its files alone. */
+#ifndef TOOLS_HOST_REGISTRY_PRIVATE_H
+#define TOOLS_HOST_REGISTRY_PRIVATE_H
+
+#include "base/json.h"
+#include "tools/host/argv.h"
+#include "tools/host/native.h"
+#include "tools/host/registry.h"
+#include "tools/host/run.h"
+#include "tools/host/spec.h"
+#include "tools/host/turn.h"
+
+#define NATIVES_MAX    16
+#define READ_PATHS_MAX 16
+
+struct tools {
+	struct tools_env env;
+	char *helper, *workspace;
+	char *read[READ_PATHS_MAX + 1];
+	struct run_list runs;
+	struct turn_list turns;
+	struct native_tool natives[NATIVES_MAX];
+	size_t nnatives;
+};
+
+/* registry.c */
+const struct native_tool *registry_native(const struct tools *t, const char *name);
+/* Is it there to be called? Can a call of this origin come to anything? */
+bool registry_present(const struct tools *t, const struct tool_spec *s);
+bool registry_offers(const struct tools *t, const struct tool_spec *s, enum origin origin);
+
+/* judge.c: what is to become of a call. */
+struct judgement {
+	enum verdict verdict;
+	const struct tool_spec *spec;
+	struct json *args; /* checked; NULL with DENY */
+	/* Of an allowed entry: the vector to be run, the path of its program first; else empty. */
+	struct argv argv;
+	bool network;
+};
+/* why gets a text for the model when the verdict is DENY. */
+void judge(struct tools *t, const struct tool_call *c, struct judgement *out, struct str *why);
+void judgement_release(struct judgement *j);
+/* The arguments, checked against the spec. */
+int judge_args(const struct tool_call *c, const struct tool_spec *spec, struct json **args,
+	struct err *e);
+
+#endif
