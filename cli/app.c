@@ -26,7 +26,7 @@ struct app {
 	enum app_state state;
 	int exit_code;
 	int64_t started_ms; /* monotonic */
-	char confinement[256], engine_line[256];
+	char confinement[512], engine_line[256];
 
 	struct loop *loop;
 	struct log *log;
@@ -427,7 +427,7 @@ static int open_control(struct app *a, struct err *e)
 /* Lines that do not change while the daemon runs. */
 static void describe(struct app *a)
 {
-	struct str s = STR_INIT(sizeof(a->engine_line) - 1);
+	struct str s = STR_INIT(sizeof(a->confinement) - 1);
 
 	a->shop.engine->ops->describe(a->shop.engine, &s);
 	copy_z(a->engine_line, sizeof(a->engine_line), str_view(&s));

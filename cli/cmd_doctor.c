@@ -163,13 +163,17 @@ static void check_sandbox(struct doctor *d)
 	const struct tools_env env = { .loop = d->loop,
 		.helper = helper,
 		.workspace = path,
-		.hide = d->home->root };
+		.hide = d->home->root,
+		.sandbox_required = !strcmp(d->cfg->sandbox.mode, "required") };
 	if (tools_open(&t, &env, &e) < 0) {
 		bad(d, true, "sandbox", "see the message", "%s", e.msg);
 		return;
 	}
 	tools_confinement(t, &line);
-	ok("sandbox", "%s", str_cstr(&line));
+	if (tools_confinement_advice(t)[0])
+		bad(d, false, "sandbox", tools_confinement_advice(t), "%s", str_cstr(&line));
+	else
+		ok("sandbox", "%s", str_cstr(&line));
 	tools_close(&t);
 	str_release(&line);
 }

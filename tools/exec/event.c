@@ -49,6 +49,7 @@ void event_fence(int fd, const struct fence *f)
 	struct json_out w;
 
 	begin(&w, &line, "fence");
+	json_put_bool(&w, "namespaces", f->namespaces);
 	json_put_int(&w, "landlock", f->landlock);
 	json_put_bool(&w, "seccomp", f->seccomp);
 	(void)end(&w, &line, fd);

@@ -11,26 +11,34 @@
 #define TOOLS_EXEC_FENCE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "tools/exec/root.h"
 
+/* Of one call or session of programs, at once; threads count too. */
+#define FENCE_PROCESSES 512
+
 enum fence_kind {
-	FENCE_FILES,    /* our own code on files: no programs, no sockets, no signals */
-	FENCE_PROGRAMS, /* runs programs: those of the system, of the workspace and of the folders to
-	                   read; the system is read-only */
+	/* Our own code on files: no programs, no sockets, no signals. */
+	FENCE_FILES,
+	/* Runs programs: those of the system, of the workspace and of the folders to read. The
+	 * system is read-only. */
+	FENCE_PROGRAMS,
 };
 
 struct fence_plan {
 	const struct roots *roots;
 	enum fence_kind kind;
-	bool network;  /* programs may open network sockets */
-	bool required; /* without a layer for files: E_UNSUPPORTED; programs also need seccomp */
+	bool network;    /* programs may open network sockets */
+	bool required;   /* without a layer for files, or seccomp: E_UNSUPPORTED; programs always */
+	bool namespaces; /* bubblewrap is around us (tools/exec/namespace.h) */
+	pid_t above[2];  /* the supervisor and the daemon: not to be signalled; 0: none */
 };
 
 struct fence {
 	int landlock; /* the version in force; 0: not there */
-	bool seccomp;
+	bool seccomp, namespaces;
 };
 
 /* *out tells what holds. Irreversible, also when it fails. */

@@ -7,23 +7,47 @@
 
 #include "tools/exec/call.h"
 #include "tools/exec/fence.h"
+#include "tools/exec/probe.h"
 
 #define REQUEST_FD 3
 #define EVENTS_FD  4
 
+static const struct service *const services[] = { &call_service };
+
+static const struct service *find_service(const char *mode)
+{
+	for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+		if (strcmp(mode, services[i]->mode) == 0)
+			return services[i];
+	return NULL;
+}
+
+static int run_service(const struct service *sv, bool inside)
+{
+	(void)clearenv();
+	(void)close_range(inside ? SERVE_REQUEST_FD + 1 : EVENTS_FD + 1, ~0U, 0);
+	return serve(sv, REQUEST_FD, EVENTS_FD, inside);
+}
+
 int main(int argc, char **argv)
 {
+	const struct service *sv = argc == 2 || argc == 3 ? find_service(argv[1]) : NULL;
+
 	fence_process();
-	if (argc == 2 && strcmp(argv[1], "call") == 0) {
-		(void)close_range(EVENTS_FD + 1, ~0U, 0);
-		return call_main(REQUEST_FD, EVENTS_FD);
-	}
+	if (sv && argc == 2)
+		return run_service(sv, false);
+	if (sv && strcmp(argv[2], SERVE_INSIDE) == 0)
+		return run_service(sv, true);
+	if (argc == 3 && strcmp(argv[1], "probe") == 0)
+		return probe_main(argv[2]);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		(void)puts("kairo-tool " KAIRO_VERSION);
 		return EXIT_SUCCESS;
 	}
-	(void)fputs("kairo-tool runs the tools of kairo's agent and is started by kairo itself.\n"
-		    "usage: kairo-tool call   request on descriptor 3, events on descriptor 4\n",
+	(void)fputs(
+		"kairo-tool runs the tools of kairo's agent and is started by kairo itself.\n"
+		"usage: kairo-tool call             request on descriptor 3, events on descriptor 4\n"
+		"       kairo-tool probe WORKSPACE  what can confine tools here, as one line of JSON\n",
 		stderr);
 	return 2;
 }

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/str.h"
 
-#define ROOTS_MAX 17
+#define ROOTS_MAX 36 /* the workspace, 32 to read, temporary files, and a few to spare */
 
 struct root {
 	char path[PATH_SIZE]; /* absolute, without a slash at the end */

@@ -1,5 +1,6 @@
 #include "tools/exec/supervise.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,6 +13,8 @@
 #include <unistd.h>
 
 #include "base/str.h"
+
+#define CROWD_MS 50 /* how often processes are counted */
 
 int supervise_prepare(struct err *e)
 {
@@ -56,30 +59,38 @@ static void kill_children(void)
 	}
 }
 
-/* Until nothing is left. What forks while it is being killed is met in the next round. */
-static void sweep(pid_t child, bool reaped)
+/* Until nothing is left. What forks while it is being killed is met in the next round; a namespace
+ * is killed at one stroke, all but its first process and us. */
+static void sweep(const struct supervise *s, bool reaped)
 {
 	for (;;) {
 		pid_t pid;
 
+		if (s->inside)
+			(void)kill(-1, SIGKILL);
 		if (!reaped)
-			(void)kill(child, SIGKILL);
+			(void)kill(s->child, SIGKILL);
 		kill_children();
 		pid = waitpid(-1, NULL, 0);
-		if (pid == child)
+		if (pid == s->child)
 			reaped = true;
 		else if (pid < 0 && errno != EINTR)
 			return;
 	}
 }
 
-/* Drain what comes over the lifeline; true when it has ended. */
-static bool lifeline_ended(int fd)
+/* More processes in our namespace than there may be? Root is held to no limit by the kernel. */
+static bool overcrowded(const struct supervise *s)
 {
-	char buf[512];
-	ssize_t n = read(fd, buf, sizeof(buf));
+	DIR *proc = s->processes > 0 ? opendir("/proc") : NULL;
+	int n = 0;
 
-	return n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN);
+	if (!proc)
+		return false;
+	for (const struct dirent *d; (d = readdir(proc));)
+		n += d->d_name[0] >= '1' && d->d_name[0] <= '9';
+	(void)closedir(proc);
+	return n > s->processes;
 }
 
 /* True: the child has ended. */
@@ -92,39 +103,38 @@ static bool wait_child(int pidfd, int ms)
 	return p.revents != 0;
 }
 
-/* Until the child ends, or the lifeline has ended and the grace is over. */
-static void watch(pid_t child, int pidfd, int lifeline)
+/* Until the child ends, there are too many, or the lifeline has ended and the grace is over. */
+static void watch(struct supervise *s, int pidfd)
 {
-	for (;;) {
+	while (!s->overcrowded) {
 		struct pollfd p[2] = { { .fd = pidfd, .events = POLLIN },
-			{ .fd = lifeline, .events = POLLIN } };
+			{ .fd = s->lifeline } }; /* its end; what comes over it is the child's */
+		int n = poll(p, 2, s->processes > 0 ? CROWD_MS : -1);
 
-		if (poll(p, 2, -1) < 0) {
-			if (errno == EINTR)
-				continue;
+		if (n < 0 && errno != EINTR)
 			return;
-		}
-		if (p[0].revents != 0)
+		if (n > 0 && p[0].revents != 0)
 			return;
-		if (p[1].revents != 0 && lifeline_ended(lifeline)) {
-			(void)kill(child, SIGTERM);
+		if (n > 0 && p[1].revents != 0) {
+			(void)kill(s->child, SIGTERM);
 			(void)wait_child(pidfd, SUPERVISE_GRACE_MS);
 			return;
 		}
+		s->overcrowded = overcrowded(s);
 	}
 }
 
-int supervise_run(pid_t child, int lifeline)
+int supervise_run(struct supervise *s)
 {
-	int pidfd = pidfd_open(child, 0), status = 0, code = 128 + SIGTERM;
+	int pidfd = pidfd_open(s->child, 0), status = 0, code = 128 + SIGTERM;
 	bool reaped;
 
 	if (pidfd >= 0)
-		watch(child, pidfd, lifeline);
-	reaped = waitpid(child, &status, WNOHANG) == child;
+		watch(s, pidfd);
+	reaped = waitpid(s->child, &status, WNOHANG) == s->child;
 	if (reaped)
 		code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	sweep(child, reaped);
+	sweep(s, reaped);
 	if (pidfd >= 0)
 		(void)close(pidfd);
 	return code;

@@ -6,18 +6,27 @@
 #ifndef TOOLS_EXEC_SUPERVISE_H
 #define TOOLS_EXEC_SUPERVISE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 
 #define SUPERVISE_GRACE_MS 300
 
+struct supervise {
+	pid_t child;
+	int lifeline;     /* only its end is looked at: the child may read from it; -1: none */
+	bool inside;      /* in a PID namespace of our own: it is ours to empty */
+	int processes;    /* inside: more than these at once end it all; 0: any number */
+	bool overcrowded; /* out: so it ended */
+};
+
 /* Ahead of the fork. */
 int supervise_prepare(struct err *e);
 /* In the child: dies with its parent. parent: getpid() before the fork. */
 int supervise_child(pid_t parent, struct err *e);
 /* In the parent. Returns when no descendant is left, with what the program should exit with: the
- * child's code, 128 + signal, or 143 when the lifeline ended first. lifeline -1: none. */
-int supervise_run(pid_t child, int lifeline);
+ * child's code, 128 + signal, or 143 when the lifeline ended first. */
+int supervise_run(struct supervise *s);
 
 #endif

@@ -23,6 +23,7 @@ struct tool_job {
 	const struct roots *roots;
 	const struct json *args; /* one JSON object */
 	const struct json *argv; /* an allowed vector, run as it is, without a shell; or NULL */
+	const char *tmp;         /* where programs have their temporary files */
 	int64_t until;           /* CLOCK_MONOTONIC in ms: past it a search gives what it has */
 	const volatile sig_atomic_t *stop; /* set by a signal: end at once, tidy up; may be NULL */
 	void (*on_acting)(void *arg);      /* called ahead of the first side effect; may be NULL */

@@ -7,6 +7,7 @@
 
 #include "base/proc.h"
 #include "tools/host/run.h"
+#include "tools/host/sandbox.h"
 
 #define REQUEST_MAX ((size_t)8 << 20)
 #define KILL_MS     2000 /* after the lifeline was cut */
@@ -207,6 +208,7 @@ void helper_put_place(struct json_out *w, const struct tools_env *env)
 		json_put_z(w, NULL, *path);
 	json_close_array(w);
 	json_put_bool(w, "required", env->sandbox_required);
+	json_put_bool(w, "namespaces", env->sandbox->namespaces);
 }
 
 /* --- The start -------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ void helper_free(struct helper **h); /* kills what is left, no callback */
 /* After on_end: "was ended by signal 9". */
 void helper_say_end(const struct helper *h, struct str *out);
 
-/* The members of a request that say where it works: workspace, read, required. */
+/* The members of a request that say where it works: workspace, read, required, namespaces. */
 void helper_put_place(struct json_out *w, const struct tools_env *env);
 
 #endif

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "tools/confine.h"
 #include "tools/host/registry-private.h"
 
 static const struct json_limits args_limits = {
@@ -128,6 +127,7 @@ static void judge_exception(const struct tools *t, const struct tool_call *c, st
 
 void judge(struct tools *t, const struct tool_call *c, struct judgement *out, struct str *why)
 {
+	struct str lacks = STR_INIT(2000);
 	struct err e = ERR_INIT;
 
 	*out = (struct judgement){ .spec = spec_find(c->name) };
@@ -135,12 +135,9 @@ void judge(struct tools *t, const struct tool_call *c, struct judgement *out, st
 		say_no_tool(t, c, why);
 		return;
 	}
-	if (t->env.sandbox_required && !out->spec->native && confine_landlock_abi() == 0) {
-		(void)str_addf(why,
-			"%s is refused: the sandbox is set to be required and this machine's kernel "
-			"cannot confine it. The operator can upgrade the kernel or set sandbox = "
-			"\"best\".",
-			c->name);
+	if (!out->spec->native && !sandbox_allows(&t->sandbox, out->spec->programs, &lacks)) {
+		(void)str_addf(why, "%s is refused: %s.", c->name, str_cstr(&lacks));
+		str_release(&lacks);
 		return;
 	}
 	if (judge_args(c, out->spec, &out->args, &e) < 0) {

@@ -7,14 +7,16 @@
 #include "tools/host/native.h"
 #include "tools/host/registry.h"
 #include "tools/host/run.h"
+#include "tools/host/sandbox.h"
 #include "tools/host/spec.h"
 #include "tools/host/turn.h"
 
 #define NATIVES_MAX    16
-#define READ_PATHS_MAX 16
+#define READ_PATHS_MAX 32
 
 struct tools {
 	struct tools_env env;
+	struct sandbox sandbox;
 	char *helper, *workspace;
 	char *read[READ_PATHS_MAX + 1];
 	struct run_list runs;

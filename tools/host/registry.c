@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/confine.h"
 #include "tools/host/consent.h"
 #include "tools/host/registry-private.h"
 
@@ -93,6 +92,8 @@ int tools_open(struct tools **out, const struct tools_env *env, struct err *e)
 	t->env.workspace = t->workspace;
 	t->env.read_paths = (const char *const *)t->read;
 	t->env.hide = NULL;
+	sandbox_open(&t->sandbox, t->helper, t->workspace, env->sandbox_required);
+	t->env.sandbox = &t->sandbox;
 	*out = t;
 	return 0;
 fail:
@@ -191,17 +192,12 @@ bool tools_acts(const struct tools *t, const char *name)
 
 void tools_confinement(const struct tools *t, struct str *out)
 {
-	int abi = confine_landlock_abi();
+	sandbox_describe(&t->sandbox, out);
+}
 
-	if (abi > 0)
-		(void)str_addf(out, "files: Landlock ABI %d", abi);
-	else
-		(void)str_adds(out,
-			t->env.sandbox_required
-				? "files: refused, this kernel has no Landlock and the sandbox is required"
-				: "files: no Landlock, paths are checked by kairo-tool alone");
-	if (abi > 0 || !t->env.sandbox_required)
-		(void)str_adds(out, confine_seccomp() ? ", seccomp" : ", no seccomp");
+const char *tools_confinement_advice(const struct tools *t)
+{
+	return sandbox_advice(&t->sandbox);
 }
 
 /* --- The verdict ------------------------------------------------------------------------------ */

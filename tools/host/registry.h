@@ -21,6 +21,7 @@
 
 struct tools;
 struct tool_run;
+struct sandbox;
 
 struct tools_env {
 	struct loop *loop;
@@ -29,10 +30,11 @@ struct tools_env {
 	const char *helper;    /* absolute path of kairo-tool */
 	const char *workspace; /* real path */
 	const char *hide;      /* $KAIRO_HOME: never reachable from a tool */
-	bool sandbox_required; /* refuse where no layer for files holds, instead of best effort */
+	bool sandbox_required; /* refuse where there are no namespaces, instead of best effort */
 	/* Extra folders tools may read; NULL-terminated or NULL. */
 	const char *const *read_paths;
-	const struct policy *policy; /* outlives the tools; NULL: the defaults */
+	const struct policy *policy;   /* outlives the tools; NULL: the defaults */
+	const struct sandbox *sandbox; /* tools_open finds out; what is given is not looked at */
 };
 
 int tools_open(struct tools **out, const struct tools_env *env, struct err *e);
@@ -92,7 +94,9 @@ void tool_detach(struct tool_run *r); /* cancelled; done will not fire: its rece
 /* One safe key argument for a progress line, at most 80 characters. */
 void tools_summary(const struct tools *t, const struct tool_call *c, struct str *out);
 bool tools_acts(const struct tools *t, const char *name); /* may it change something? */
-/* One line on what confines tools on this machine: "files: Landlock ABI 7, bubblewrap; ..." */
+/* One line on what confines tools on this machine: "files: bubblewrap, Landlock ABI 7; ..." */
 void tools_confinement(const struct tools *t, struct str *out);
+/* What the operator can do to have all layers; "" when none is missing. */
+const char *tools_confinement_advice(const struct tools *t);
 
 #endif

@@ -26,6 +26,7 @@ struct arg_spec {
 struct tool_spec {
 	const char *name, *about;
 	bool acts;          /* may change something */
+	bool programs;      /* runs programs: never without a layer that confines them */
 	bool native;        /* works in the daemon, once tools_add_native has brought it */
 	int64_t timeout_ms; /* after which it is ended; the argument timeout_s sets another one */
 	const char *key;    /* the argument that a progress line shows, or NULL */

@@ -1,0 +1,301 @@
+#include <errno.h>
+#include <linux/sched.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/exec/fence-private.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* --- Our own code: whatever is not named fails with EPERM ------------------------------------ */
+
+static const int file_calls[] = {
+	SCMP_SYS(read),
+	SCMP_SYS(pread64),
+	SCMP_SYS(readv),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(lseek),
+	SCMP_SYS(close),
+	SCMP_SYS(openat),
+	SCMP_SYS(openat2),
+	SCMP_SYS(fstat),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(fstatat64),
+	SCMP_SYS(statx),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(mkdirat),
+	SCMP_SYS(renameat),
+	SCMP_SYS(renameat2),
+	SCMP_SYS(unlinkat),
+	SCMP_SYS(fchmod),
+	SCMP_SYS(fchown),
+	SCMP_SYS(fsync),
+	SCMP_SYS(fdatasync),
+	SCMP_SYS(fadvise64),
+	SCMP_SYS(brk),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(futex),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+};
+
+static int fill_files(scmp_filter_ctx ctx)
+{
+	/* Memory may be had, but none that can be executed. */
+	const struct scmp_arg_cmp no_exec = SCMP_A2(SCMP_CMP_MASKED_EQ, 4, 0);
+	const struct scmp_arg_cmp get_fd = SCMP_A1(SCMP_CMP_LT, 5, 0);    /* F_DUPFD..F_SETFL */
+	const struct scmp_arg_cmp dup_fd = SCMP_A1(SCMP_CMP_EQ, 1030, 0); /* F_DUPFD_CLOEXEC */
+	/* abort() of our own process is all the signals there are. */
+	const struct scmp_arg_cmp own = SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0);
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(file_calls) / sizeof(file_calls[0]); i++)
+		rc |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, file_calls[i], 0);
+	rc |= seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, &no_exec);
+	rc |= seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, &no_exec);
+	rc |= seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, &get_fd);
+	rc |= seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, &dup_fd);
+	rc |= seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, &own);
+	return rc;
+}
+
+/* --- Programs: whatever is named fails ------------------------------------------------------- */
+
+/* With EPERM: other processes, keys, mounts, the kernel itself, and what has often been a way past
+ * a sandbox. */
+static const int denied[] = {
+	SCMP_SYS(acct),
+	SCMP_SYS(add_key),
+	SCMP_SYS(adjtimex),
+	SCMP_SYS(bpf),
+	SCMP_SYS(chroot),
+	SCMP_SYS(clock_adjtime),
+	SCMP_SYS(clock_settime),
+	SCMP_SYS(delete_module),
+	SCMP_SYS(fanotify_init),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(fsconfig),
+	SCMP_SYS(fsmount),
+	SCMP_SYS(fsopen),
+	SCMP_SYS(fspick),
+	SCMP_SYS(init_module),
+	SCMP_SYS(ioperm),
+	SCMP_SYS(iopl),
+	SCMP_SYS(kcmp),
+	SCMP_SYS(kexec_file_load),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(lookup_dcookie),
+	SCMP_SYS(migrate_pages),
+	SCMP_SYS(modify_ldt),
+	SCMP_SYS(mount),
+	SCMP_SYS(mount_setattr),
+	SCMP_SYS(move_mount),
+	SCMP_SYS(move_pages),
+	SCMP_SYS(nfsservctl),
+	SCMP_SYS(open_by_handle_at),
+	SCMP_SYS(open_tree),
+	SCMP_SYS(perf_event_open),
+	SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(process_madvise),
+	SCMP_SYS(process_mrelease),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(ptrace),
+	SCMP_SYS(quotactl),
+	SCMP_SYS(quotactl_fd),
+	SCMP_SYS(reboot),
+	SCMP_SYS(request_key),
+	SCMP_SYS(setdomainname),
+	SCMP_SYS(sethostname),
+	SCMP_SYS(setns),
+	SCMP_SYS(settimeofday),
+	SCMP_SYS(stime),
+	SCMP_SYS(swapoff),
+	SCMP_SYS(swapon),
+	SCMP_SYS(syslog),
+	SCMP_SYS(umount),
+	SCMP_SYS(umount2),
+	SCMP_SYS(unshare),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(uselib),
+	SCMP_SYS(ustat),
+	SCMP_SYS(vhangup),
+	SCMP_SYS(vm86),
+	SCMP_SYS(vm86old),
+};
+
+/* With ENOSYS, so that a program takes its older way: a filter cannot see clone3's flags. */
+static const int absent[] = {
+	SCMP_SYS(clone3),
+	SCMP_SYS(io_uring_enter),
+	SCMP_SYS(io_uring_register),
+	SCMP_SYS(io_uring_setup),
+};
+
+/* Input put into a terminal's queue would be read by whoever reads there next. */
+static const uint32_t denied_ioctls[] = { TIOCSTI, TIOCLINUX };
+
+static const uint32_t namespace_flags[] = { CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET,
+	CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP };
+
+/* The kernel looks at the lower half of an int only; so must a rule. */
+#define LOW(arg, value) \
+	SCMP_CMP((arg), SCMP_CMP_MASKED_EQ, 0xffffffffU, (scmp_datum_t)(uint32_t)(value))
+
+static int deny(scmp_filter_ctx ctx, int call)
+{
+	return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), call, 0);
+}
+
+static int deny_if(scmp_filter_ctx ctx, int call, struct scmp_arg_cmp arg)
+{
+	return seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), call, 1, &arg);
+}
+
+static int deny_kernel(scmp_filter_ctx ctx)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < COUNT(denied); i++)
+		rc |= deny(ctx, denied[i]);
+	for (size_t i = 0; i < COUNT(absent); i++)
+		rc |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), absent[i], 0);
+	for (size_t i = 0; i < COUNT(namespace_flags); i++)
+		rc |= deny_if(ctx, SCMP_SYS(clone),
+			SCMP_A0(SCMP_CMP_MASKED_EQ, namespace_flags[i], namespace_flags[i]));
+	for (size_t i = 0; i < COUNT(denied_ioctls); i++)
+		rc |= deny_if(ctx, SCMP_SYS(ioctl), LOW(1, denied_ioctls[i]));
+	rc |= deny_if(ctx, SCMP_SYS(personality), SCMP_A0(SCMP_CMP_NE, 0));
+	rc |= deny_if(ctx, SCMP_SYS(mknod), SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFCHR));
+	rc |= deny_if(ctx, SCMP_SYS(mknod), SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
+	rc |= deny_if(ctx, SCMP_SYS(mknodat), SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFCHR));
+	rc |= deny_if(ctx, SCMP_SYS(mknodat), SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
+	return rc;
+}
+
+/* --- Sockets of programs ---------------------------------------------------------------------- */
+
+/* Sockets of other programs (D-Bus, an ssh or docker daemon, ours) are not on the network, but no
+ * less a way out. Those with a path are hidden by the namespaces only; abstract ones by a network
+ * of our own, or by Landlock. */
+static bool local_sockets(const struct fence_plan *plan, int landlock)
+{
+	return plan->namespaces && (!plan->network || landlock >= 6);
+}
+
+/* All kinds but those that are allowed. Whatever has a bit above the known ones is none of them. */
+static int deny_families(scmp_filter_ctx ctx, bool local, bool network)
+{
+	int rc = deny_if(ctx, SCMP_SYS(socket), SCMP_A0(SCMP_CMP_GE, AF_MAX));
+
+	for (int family = 0; family < AF_MAX; family++) {
+		bool ok = family == AF_UNIX ? local
+		                            : network && (family == AF_INET || family == AF_INET6 ||
+								 family == AF_NETLINK);
+
+		if (!ok)
+			rc |= deny_if(ctx, SCMP_SYS(socket),
+				SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)family));
+	}
+	return rc;
+}
+
+/* A pair is for a program and its children, but one of datagrams could be connected elsewhere. */
+static int deny_loose_pairs(scmp_filter_ctx ctx)
+{
+	return deny_if(ctx, SCMP_SYS(socketpair), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_DGRAM)) |
+	       deny_if(ctx, SCMP_SYS(socketpair), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_RAW)) |
+	       deny_if(ctx, SCMP_SYS(socketpair), SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+}
+
+static int deny_sockets(scmp_filter_ctx ctx, const struct fence_plan *plan, int landlock)
+{
+	bool local = local_sockets(plan, landlock);
+	int rc = deny_families(ctx, local, plan->network);
+
+	return local ? rc : rc | deny_loose_pairs(ctx);
+}
+
+/* --- Signals of programs ---------------------------------------------------------------------- */
+
+/* Where neither a PID namespace nor Landlock keeps signals in: none to all, and none to those above
+ * us, the supervisor and the daemon, alone or as a group. */
+static int deny_signals(scmp_filter_ctx ctx, const struct fence_plan *plan)
+{
+	static const int calls[] = { SCMP_SYS(kill), SCMP_SYS(tkill), SCMP_SYS(tgkill),
+		SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo), SCMP_SYS(pidfd_open) };
+	const int targets[] = { -1, plan->above[0], -plan->above[0], plan->above[1],
+		-plan->above[1] };
+	int rc = 0;
+
+	for (size_t i = 0; i < COUNT(calls); i++)
+		for (size_t k = 0; k < COUNT(targets); k++)
+			if (targets[k] != 0)
+				rc |= deny_if(ctx, calls[i], LOW(0, targets[k]));
+	return rc;
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static scmp_filter_ctx filter_files(void)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+
+	if (ctx && fill_files(ctx) != 0) {
+		seccomp_release(ctx);
+		ctx = NULL;
+	}
+	return ctx;
+}
+
+static scmp_filter_ctx filter_programs(const struct fence_plan *plan, int landlock)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+	int rc;
+
+	if (!ctx)
+		return NULL;
+	/* A program of another architecture would have other numbers for the same calls. */
+	rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+	rc |= deny_kernel(ctx);
+	rc |= deny_sockets(ctx, plan, landlock);
+	if (!plan->namespaces && landlock < 6)
+		rc |= deny_signals(ctx, plan);
+	if (rc != 0) {
+		seccomp_release(ctx);
+		ctx = NULL;
+	}
+	return ctx;
+}
+
+bool seccomp_enter(const struct fence_plan *plan, int landlock)
+{
+	scmp_filter_ctx ctx =
+		plan->kind == FENCE_PROGRAMS ? filter_programs(plan, landlock) : filter_files();
+	bool ok;
+
+	if (!ctx)
+		return false;
+	ok = seccomp_load(ctx) == 0;
+	seccomp_release(ctx);
+	return ok;
+}

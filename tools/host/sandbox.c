@@ -1,0 +1,228 @@
+#include "tools/host/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "tools/confine.h"
+
+#define PROBE_MS  5000
+#define PROBE_MAX ((size_t)4096)
+
+#define GET_BUBBLEWRAP \
+	"install the package bubblewrap, and allow user namespaces (sysctl user.max_user_namespaces " \
+	"above 0; kernel.unprivileged_userns_clone=1 on Debian; kernel.apparmor_restrict_" \
+	"unprivileged_userns=0 or a profile for bwrap on Ubuntu)"
+
+#define GET_LANDLOCK "use a kernel with Landlock (5.13 or newer, \"landlock\" in its lsm= list)"
+#define GET_SECCOMP  "use a kernel with seccomp (CONFIG_SECCOMP_FILTER)"
+
+/* --- Asking the helper ------------------------------------------------------------------------ */
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int spawn_probe(pid_t *pid, const char *helper, const char *workspace, int out)
+{
+	union {
+		const char *const *given;
+		char *const *wanted; /* posix_spawn changes nothing */
+	} argv = { .given = (const char *const[]){ "kairo-tool", "probe", workspace, NULL } },
+	  env = { .given = (const char *const[]){ "PATH=/usr/bin:/bin", NULL } };
+	posix_spawn_file_actions_t fa;
+	int rc;
+
+	if (posix_spawn_file_actions_init(&fa) != 0)
+		return ENOMEM;
+	rc = posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDWR, 0);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(&fa, out, 1);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(&fa, 0, 2);
+	if (rc == 0)
+		rc = posix_spawn(pid, helper, &fa, NULL, argv.wanted, env.wanted);
+	(void)posix_spawn_file_actions_destroy(&fa);
+	return rc;
+}
+
+/* To the end of what it says, within the time. */
+static int read_answer(int fd, struct str *out, struct err *e)
+{
+	int64_t until = now_ms() + PROBE_MS;
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int64_t left = until - now_ms();
+		char buf[1024];
+		ssize_t n;
+
+		if (left <= 0)
+			return err_set(e, E_TIMEOUT, "trying the sandbox took more than %d s",
+				PROBE_MS / 1000);
+		if (poll(&p, 1, (int)left) <= 0)
+			continue;
+		n = read(fd, buf, sizeof(buf));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return 0;
+		if (str_add(out, (struct view){ buf, (size_t)n }) < 0)
+			return err_set(e, E_FORMAT, "kairo-tool says too much");
+	}
+}
+
+static int ask(const char *helper, const char *workspace, struct str *answer, struct err *e)
+{
+	int fds[2], status = 0, rc;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_sys(e, "a pipe");
+	errno = spawn_probe(&pid, helper, workspace, fds[1]);
+	(void)close(fds[1]);
+	if (errno != 0) {
+		rc = err_sys(e, "the helper program %s", helper);
+	} else {
+		rc = read_answer(fds[0], answer, e);
+		if (rc < 0)
+			(void)kill(pid, SIGKILL);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	(void)close(fds[0]);
+	if (rc == 0 && status != 0)
+		rc = err_set(e, E_IO, "the helper program %s cannot say what confines it", helper);
+	return rc;
+}
+
+static int take_answer(struct sandbox *s, struct view answer, struct err *e)
+{
+	struct json *j = NULL;
+	struct view why = VIEW_NONE;
+	int64_t landlock = 0;
+	int rc = -1;
+
+	if (json_read(&j, view_trim(answer), &json_limits_wire, e) == 0 &&
+		json_get_bool(j, "namespaces", JSON_REQUIRED, &s->namespaces, e) == 1 &&
+		json_get_str(j, "why", JSON_REQUIRED, 0, sizeof(s->why) - 1, &why, e) == 1 &&
+		json_get_int(j, "landlock", JSON_REQUIRED, 0, 1000, &landlock, e) == 1 &&
+		json_get_bool(j, "seccomp", JSON_REQUIRED, &s->seccomp, e) == 1)
+		rc = copy_z(s->why, sizeof(s->why), why);
+	s->landlock = (int)landlock;
+	json_free(&j);
+	return rc;
+}
+
+void sandbox_open(struct sandbox *s, const char *helper, const char *workspace, bool all)
+{
+	struct str answer = STR_INIT(PROBE_MAX);
+	struct err e = ERR_INIT;
+
+	memset(s, 0, sizeof(*s));
+	s->all = all;
+	if (ask(helper, workspace, &answer, &e) < 0 || take_answer(s, str_view(&answer), &e) < 0) {
+		s->namespaces = false;
+		(void)copy_z(s->why, sizeof(s->why), view_cut(view_of(e.msg), sizeof(s->why) - 1));
+		s->landlock = confine_landlock_abi();
+		s->seccomp = confine_seccomp();
+	}
+	str_release(&answer);
+}
+
+/* --- What is enough --------------------------------------------------------------------------- */
+
+enum lack { LACKS_NOTHING, LACKS_NAMESPACES, LACKS_FILES, LACKS_CALLS };
+
+/* Programs may do anything but what a layer keeps them from; our own code does what it was told and
+ * may run with what there is. */
+static enum lack lack_of(const struct sandbox *s, bool programs)
+{
+	if (s->all && !s->namespaces)
+		return LACKS_NAMESPACES;
+	if (programs && !s->namespaces && s->landlock == 0)
+		return LACKS_FILES;
+	return programs && !s->seccomp ? LACKS_CALLS : LACKS_NOTHING;
+}
+
+bool sandbox_allows(const struct sandbox *s, bool programs, struct str *why)
+{
+	switch (lack_of(s, programs)) {
+	case LACKS_NOTHING: return true;
+	case LACKS_NAMESPACES:
+		(void)str_addf(why,
+			"the setting sandbox.mode = \"required\" wants namespaces around every tool, and "
+			"bubblewrap does not work on this machine (%s). The operator can " GET_BUBBLEWRAP
+			", or set sandbox.mode = \"best\"",
+			s->why);
+		return false;
+	case LACKS_FILES:
+		(void)str_addf(why,
+			"nothing on this machine keeps a program away from files that are not its own: "
+			"bubblewrap does not work (%s), and the kernel has no Landlock. The operator can " GET_BUBBLEWRAP
+			", or " GET_LANDLOCK,
+			s->why);
+		return false;
+	case LACKS_CALLS:
+		(void)str_adds(why,
+			"this machine's kernel takes no filter for system calls. The operator can " GET_SECCOMP);
+		return false;
+	}
+	return false;
+}
+
+const char *sandbox_advice(const struct sandbox *s)
+{
+	if (!s->namespaces)
+		return GET_BUBBLEWRAP;
+	if (s->landlock == 0)
+		return GET_LANDLOCK;
+	if (!s->seccomp)
+		return GET_SECCOMP;
+	return "";
+}
+
+/* --- What is said of it ----------------------------------------------------------------------- */
+
+static void describe_files(const struct sandbox *s, struct str *out)
+{
+	if (s->namespaces)
+		(void)str_addf(out, "files: bubblewrap%s", s->landlock > 0 ? ", " : "");
+	else
+		(void)str_adds(out, "files: ");
+	if (s->landlock > 0)
+		(void)str_addf(out, "Landlock ABI %d", s->landlock);
+	else if (!s->namespaces)
+		(void)str_adds(out,
+			"no layer of the kernel, paths are checked by kairo-tool alone");
+}
+
+void sandbox_describe(const struct sandbox *s, struct str *out)
+{
+	describe_files(s, out);
+	(void)str_adds(out, s->seccomp ? "; calls: seccomp" : "; calls: not filtered");
+	(void)str_adds(out, s->namespaces ? "; network: a namespace"
+			    : s->seccomp  ? "; network: seccomp"
+					  : "; network: not cut off");
+	(void)str_adds(out,
+		s->namespaces
+			? "; ending: PID namespace"
+			: "; ending: swept up (weaker: what forks fast may live a moment longer)");
+	if (!s->namespaces)
+		(void)str_addf(out, "; no namespaces: %s", s->why);
+	if (lack_of(s, false) != LACKS_NOTHING)
+		(void)str_adds(out, "; tools are refused (sandbox.mode = \"required\")");
+	else if (lack_of(s, true) != LACKS_NOTHING)
+		(void)str_adds(out, "; programs are refused");
+}
