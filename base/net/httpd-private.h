@@ -23,7 +23,7 @@ struct httpd {
 	struct log *log;
 	httpd_cb *cb;
 	void *arg;
-	size_t body_max;
+	size_t body_max, stream_max;
 	char *token;
 	int fd, port;
 	struct watch *watch;

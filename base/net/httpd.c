@@ -147,6 +147,7 @@ int httpd_open(struct httpd **out, struct loop *l, const struct httpd_opts *o, h
 	*h = (struct httpd){ .loop = l, .log = log, .cb = cb, .arg = arg, .fd = -1 };
 	TAILQ_INIT(&h->reqs);
 	h->body_max = o->body_max > 0 ? o->body_max : HTTPD_BODY_MAX;
+	h->stream_max = o->stream_max > 0 ? o->stream_max : HTTPD_STREAM_MAX;
 	if ((o->token && !(h->token = strdup(o->token))) ||
 		(o->unix_path && !(h->unix_path = strdup(o->unix_path)))) {
 		err_set(e, E_NOMEM, "HTTP server");

@@ -29,6 +29,7 @@ struct httpd_opts {
 	const char *unix_path; /* this (a stale socket there is replaced), or: */
 	int tcp_port;          /* on 127.0.0.1; 0 with unix_path NULL: the kernel chooses */
 	size_t body_max;       /* 0: 64 KiB */
+	size_t stream_max;     /* of a stream, not yet taken by its reader; 0: 1 MiB */
 	const char *token;     /* required as "Authorization: Bearer" when not NULL */
 };
 
@@ -54,7 +55,7 @@ int httpd_query(const struct httpd_req *r, const char *name, struct str *out);
 void httpd_reply(struct httpd_req **r, int status, const char *type, struct view body);
 /* A streamed answer: begin, any number of pieces, end. on_gone fires once, from the loop, if the
  * peer leaves first, whether a piece has failed before or not; r is then gone. Pieces are
- * buffered up to 1 MiB, past that the peer is dropped. */
+ * buffered up to stream_max, past that the peer is dropped. */
 void httpd_stream_begin(struct httpd_req *r, const char *type, void (*on_gone)(void *), void *arg);
 int httpd_stream_piece(struct httpd_req *r, struct view piece); /* -1: the peer is gone */
 void httpd_stream_end(struct httpd_req **r);                    /* on_gone will not follow */

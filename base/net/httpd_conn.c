@@ -453,7 +453,7 @@ void httpd_stream_begin(struct httpd_req *r, const char *type, void (*on_gone)(v
 	r->state = CONN_STREAM;
 	r->on_gone = on_gone;
 	r->gone_arg = arg;
-	r->out.max = HTTPD_STREAM_MAX + 1024; /* room for framing in any case */
+	r->out.max = r->server->stream_max + 1024; /* room for framing in any case */
 	add_head(r, 200, type);
 	/* Chunked, so that an end that was meant differs from one that was not. */
 	str_adds(&r->out, "Transfer-Encoding: chunked\r\n\r\n");
@@ -472,7 +472,7 @@ int httpd_stream_piece(struct httpd_req *r, struct view piece)
 		str_drop(&r->out, r->out_done);
 		r->out_done = 0;
 	}
-	if (piece.n > HTTPD_STREAM_MAX || r->out.n + piece.n > HTTPD_STREAM_MAX) {
+	if (piece.n > r->server->stream_max || r->out.n + piece.n > r->server->stream_max) {
 		log_warn(r->server->log, "httpd", "the reader of a stream is too slow: dropped");
 		drop(r);
 		return -1;
