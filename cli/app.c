@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "channel/ilink/ilink.h"
+#include "channel/question.h"
 
 enum {
 	SHUTDOWN_GRACE_MS = 5000, /* for the running turn to end */
@@ -53,6 +54,17 @@ struct loop *app_loop(struct app *a)
 	return a->loop;
 }
 
+const struct config *app_config(const struct app *a)
+{
+	return a->cfg;
+}
+
+int64_t ask_ms_from(const struct config *c)
+{
+	(void)c;
+	return QUESTION_TIMEOUT_MS;
+}
+
 void control_settings_from(struct control_settings *s, const struct config *c)
 {
 	*s = (struct control_settings){
@@ -63,6 +75,7 @@ void control_settings_from(struct control_settings *s, const struct config *c)
 		.mode = !strcmp(c->render_mode, "plain") ? FORMAT_PLAIN : FORMAT_NATIVE,
 		.queue_limit = (int)c->queue_limit,
 		.allowed_users = (const char *const *)c->allowed_users,
+		.ask_ms = ask_ms_from(c),
 	};
 }
 

@@ -52,12 +52,20 @@ int app_run(const struct home *h, const struct app_opts *o);
 int app_status_json(struct app *a, struct str *out, struct err *e);
 struct control *app_control(struct app *a);
 struct loop *app_loop(struct app *a);
+const struct config *app_config(const struct app *a);
 /* *hold as in socket_path, for as long as the server is open. */
 int app_socket_open(struct httpd **out, int *hold, struct app *a, const struct home *h,
 	struct loop *l, struct log *log, struct err *e);
 
+/* What the line of an event says beside the event itself. */
+struct ask_frame {
+	uint64_t ticket; /* to answer a question by */
+	int64_t ask_ms;  /* how long it is open */
+	bool streamed;   /* the text was shown as it came: the end does not repeat it */
+};
 /* One event as a JSON line (nothing for events a terminal does not show). */
-int ask_event_json(const struct engine_event *ev, struct str *out);
+int ask_event_json(const struct engine_event *ev, const struct ask_frame *f, struct str *out);
+int64_t ask_ms_from(const struct config *c); /* how long a question is open */
 
 /* Lists of one line each, ended by NULL, at most max - 1: settings that loosen something, and these
  * with all else about the settings that a user should know of. */

@@ -15,7 +15,8 @@ enum { ANSWER_MAX = 32 << 20 };
 struct client {
 	const struct client_call *call;
 	struct loop *loop;
-	struct http_call *http;
+	struct http *pool;
+	struct http_call *http, *post;
 	struct str line;
 	struct err *err;
 	int rc;
@@ -33,7 +34,7 @@ static int on_piece(void *arg, struct view piece)
 		if (end == piece.n)
 			return 0;
 		piece = view_from(piece, end + 1);
-		if (c->call->on_line(c->call->arg, str_view(&c->line)) != 0)
+		if (c->call->on_line(c->call->arg, c, str_view(&c->line)) != 0)
 			return -1;
 		str_reset(&c->line);
 	}
@@ -84,9 +85,10 @@ static void on_interrupt(void *arg, int signo)
 	loop_stop(c->loop);
 }
 
-static int start(struct client *c, struct http *pool, struct err *e)
+static const struct http_header headers[] = { { "Content-Type", "application/json" } };
+
+static int start(struct client *c, struct err *e)
 {
-	const struct http_header headers[] = { { "Content-Type", "application/json" } };
 	const struct client_call *call = c->call;
 	char url[256];
 	const struct http_req req = {
@@ -105,7 +107,40 @@ static int start(struct client *c, struct http *pool, struct err *e)
 	};
 
 	snprintf(url, sizeof(url), "http://localhost%s", call->path);
-	return http_start(&c->http, pool, &req, e);
+	return http_start(&c->http, c->pool, &req, e);
+}
+
+struct loop *client_loop(struct client *c)
+{
+	return c->loop;
+}
+
+static void on_posted(void *arg, const struct http_result *r)
+{
+	struct client *c = arg;
+
+	(void)r;
+	c->post = NULL;
+}
+
+int client_post(struct client *c, const char *path, struct view body, struct err *e)
+{
+	char url[256];
+	const struct http_req req = {
+		.method = "POST",
+		.url = url,
+		.headers = headers,
+		.nheaders = 1,
+		.body = body,
+		.timeout_ms = 10000,
+		.on_done = on_posted,
+		.arg = c,
+	};
+
+	if (c->post)
+		return err_set(e, E_BUSY, "the daemon has not taken the last answer yet");
+	snprintf(url, sizeof(url), "http://localhost%s", path);
+	return http_start(&c->post, c->pool, &req, e);
 }
 
 int client_request(const struct home *h, const struct client_call *call, struct err *e)
@@ -115,7 +150,6 @@ int client_request(const struct home *h, const struct client_call *call, struct 
 		.plain_http = true,
 		.unix_path = path };
 	struct client c = { .call = call, .line = STR_INIT(ANSWER_MAX), .err = e };
-	struct http *pool = NULL;
 	struct sigwatch *intr = NULL;
 	int rc = -1, hold;
 
@@ -125,14 +159,16 @@ int client_request(const struct home *h, const struct client_call *call, struct 
 		err_set(e, E_NOTFOUND, "kairo is not running; start it with: kairo start");
 		goto out;
 	}
-	if (loop_open(&c.loop, NULL, e) < 0 || http_open(&pool, c.loop, &rules, NULL, e) < 0 ||
-		sigwatch_new(&intr, c.loop, SIGINT, on_interrupt, &c, e) < 0 ||
-		start(&c, pool, e) < 0 || loop_run(c.loop, e) < 0)
+	if (loop_open(&c.loop, NULL, e) < 0 || http_open(&c.pool, c.loop, &rules, NULL, e) < 0 ||
+		sigwatch_new(&intr, c.loop, SIGINT, on_interrupt, &c, e) < 0 || start(&c, e) < 0 ||
+		loop_run(c.loop, e) < 0)
 		goto out;
 	rc = c.rc;
 out:
+	if (call->on_end)
+		call->on_end(call->arg);
 	sigwatch_free(&intr);
-	http_close(&pool);
+	http_close(&c.pool);
 	loop_close(&c.loop);
 	str_release(&c.line);
 	if (hold >= 0)

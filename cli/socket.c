@@ -4,7 +4,9 @@
  *   POST /v1/stop                       {"all":bool}
  *   POST /v1/send                       {"text":"...","to":"..."}
  *   POST /v1/ask                        {"text":"..."}: events as JSON lines, streamed; leaving
- * cancels
+ *                                       cancels
+ *   POST /v1/answer                     {"ticket":N,"id":"...","choice":N}: to a question among these
+ *                                       events, which has ticket and id; choice from 0, or negative
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,10 +15,13 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/app.h"
 
 /* JSON makes six characters of a control character, and a prompt may consist of them. */
 enum { ASK_BODY_MAX = 6 * (1 << 20) + (64 << 10) };
+/* Text in one event, and what a terminal that reads slowly may have before it: a whole answer. */
+enum { ASK_PIECE = 64 << 10, ASK_STREAM_MAX = 2 * ENGINE_ANSWER_MAX };
 
 int socket_path(char out[PATH_SIZE], const struct home *h, int *hold, struct err *e)
 {
@@ -125,6 +130,19 @@ static int on_send(struct app *a, const struct json *body, struct str *out, stru
 	return str_adds(out, "{\"queued\":true}");
 }
 
+static int on_answer(struct app *a, const struct json *body, struct str *out, struct err *e)
+{
+	int64_t ticket = 0, choice = 0;
+	struct view id = VIEW_NONE;
+
+	if (json_get_int(body, "ticket", JSON_REQUIRED, 1, INT64_MAX, &ticket, e) < 0 ||
+		json_get_str(body, "id", JSON_REQUIRED, 1, 128, &id, e) < 0 ||
+		json_get_int(body, "choice", JSON_REQUIRED, ANSWER_UNASKED, 1000, &choice, e) < 0 ||
+		control_ask_answer(app_control(a), (uint64_t)ticket, id.p, (int)choice, e) < 0)
+		return -1;
+	return str_adds(out, "{}");
+}
+
 #ifdef KAIRO_TEST_HOOKS
 static int on_test_clock(struct app *a, const struct json *body, struct str *out, struct err *e)
 {
@@ -146,6 +164,7 @@ static const struct route {
 	{ "POST", "/v1/resume", on_resume },
 	{ "POST", "/v1/stop", on_stop },
 	{ "POST", "/v1/send", on_send },
+	{ "POST", "/v1/answer", on_answer },
 #ifdef KAIRO_TEST_HOOKS
 	{ "POST", "/test/clock", on_test_clock },
 #endif
@@ -170,14 +189,14 @@ static void answer(struct app *a, const struct route *rt, struct httpd_req *r)
 struct ask {
 	struct app *app;
 	struct httpd_req *req;
-	uint64_t ticket;
+	struct ask_frame frame;
 };
 
 static void ask_gone(void *arg)
 {
 	struct ask *k = arg;
 
-	control_ask_cancel(app_control(k->app), k->ticket);
+	control_ask_cancel(app_control(k->app), k->frame.ticket);
 	free(k);
 }
 
@@ -194,7 +213,27 @@ static const char *event_name(enum engine_event_type t)
 	}
 }
 
-int ask_event_json(const struct engine_event *ev, struct str *out)
+static void put_question(struct json_out *w, const struct engine_event *ev,
+	const struct ask_frame *f)
+{
+	struct str word = STR_INIT(1024);
+
+	json_put_z(w, "id", ev->id);
+	json_put_u64(w, "ticket", f->ticket);
+	json_put_int(w, "ms", f->ask_ms);
+	json_open_array(w, "choices");
+	for (int i = 0; ev->standard_choices && i < APPROVAL_CHOICES; i++) {
+		str_reset(&word);
+		words(&word, LANG_EN, words_choice((enum approval_choice)i));
+		json_put_str(w, NULL, str_view(&word));
+	}
+	for (int i = 0; !ev->standard_choices && ev->choices && ev->choices[i]; i++)
+		json_put_z(w, NULL, ev->choices[i]);
+	json_close_array(w);
+	str_release(&word);
+}
+
+int ask_event_json(const struct engine_event *ev, const struct ask_frame *f, struct str *out)
 {
 	struct json_out w;
 	struct err e = ERR_INIT;
@@ -205,7 +244,10 @@ int ask_event_json(const struct engine_event *ev, struct str *out)
 	json_out_begin(&w, out);
 	json_open(&w, NULL);
 	json_put_z(&w, "event", name);
-	json_put_str(&w, "text", ev->text);
+	if (ev->type != ENGINE_DONE || !f->streamed)
+		json_put_str(&w, "text", ev->text);
+	if (ev->type == ENGINE_APPROVAL || ev->type == ENGINE_QUESTION)
+		put_question(&w, ev, f);
 	if (ev->name)
 		json_put_z(&w, "name", ev->name);
 	if (ev->type == ENGINE_TOOL_FINISHED)
@@ -220,17 +262,46 @@ int ask_event_json(const struct engine_event *ev, struct str *out)
 	return json_out_end(&w, &e) < 0 ? -1 : str_addc(out, '\n');
 }
 
+/* False: the reader is gone, and on_gone cleans up. */
+static bool ask_tell(struct ask *k, const struct engine_event *ev)
+{
+	struct str line = STR_INIT(6 * ASK_PIECE + 65536); /* escapes, see above */
+	bool there = true;
+
+	if (ask_event_json(ev, &k->frame, &line) == 0 && line.n)
+		there = httpd_stream_piece(k->req, str_view(&line)) == 0;
+	str_release(&line);
+	return there;
+}
+
+/* However long, it goes in pieces of bounded size. */
+static bool ask_tell_text(struct ask *k, const struct engine_event *ev)
+{
+	struct engine_event piece = { .type = ENGINE_TEXT, .turn = ev->turn };
+	struct view rest = ev->text;
+
+	while (rest.n) {
+		size_t n = utf8_cut(rest, ASK_PIECE);
+
+		piece.text = view_cut(rest, n ? n : ASK_PIECE);
+		rest = view_from(rest, piece.text.n);
+		if (!ask_tell(k, &piece))
+			return false;
+	}
+	k->frame.streamed = true;
+	return true;
+}
+
 static void ask_on_event(void *arg, const struct engine_event *ev)
 {
 	struct ask *k = arg;
-	struct str line = STR_INIT(ENGINE_ANSWER_MAX + 65536);
 	bool done = ev->type == ENGINE_DONE;
 
-	if (ask_event_json(ev, &line) == 0 && line.n &&
-		httpd_stream_piece(k->req, str_view(&line)) < 0)
-		done = false; /* on_gone cleans up */
-	str_release(&line);
-	if (!done)
+	if (ev->type == ENGINE_TEXT || (done && !k->frame.streamed)) {
+		if (!ask_tell_text(k, ev))
+			return;
+	}
+	if (ev->type == ENGINE_TEXT || !ask_tell(k, ev) || !done)
 		return;
 	httpd_stream_end(&k->req);
 	free(k);
@@ -250,7 +321,8 @@ static void ask_begin(struct app *a, struct httpd_req *r)
 		goto fail;
 	k->app = a;
 	k->req = r;
-	if (control_ask(app_control(a), text, ask_on_event, k, &k->ticket, &e) < 0)
+	k->frame.ask_ms = ask_ms_from(app_config(a));
+	if (control_ask(app_control(a), text, ask_on_event, k, &k->frame.ticket, &e) < 0)
 		goto fail;
 	httpd_stream_begin(r, "application/jsonl", ask_gone, k);
 	json_free(&body);
@@ -290,7 +362,9 @@ int app_socket_open(struct httpd **out, int *hold, struct app *a, const struct h
 	struct loop *l, struct log *log, struct err *e)
 {
 	char path[PATH_SIZE];
-	const struct httpd_opts o = { .unix_path = path, .body_max = ASK_BODY_MAX };
+	const struct httpd_opts o = { .unix_path = path,
+		.body_max = ASK_BODY_MAX,
+		.stream_max = ASK_STREAM_MAX };
 
 	if (socket_path(path, h, hold, e) < 0)
 		return -1;

@@ -237,6 +237,13 @@ class Through(AskCase):
         self.sim.script({"text": text, "chunk": 997})
         self.assertEqual(self.ask_("x").out, text)
 
+    def test_an_answer_of_megabytes_is_whole(self):
+        lines = "".join("%06d 行\n" % i for i in range(130000))
+        for text in (lines, '"\t' * 500000 + "\n"):
+            self.sim.script({"text": text, "chunk": 65521})
+            got = self.ask_("x").out
+            self.assertTrue(got == text, "%d characters: %r" % (len(got), got[:200]))
+
     def test_it_waits_its_turn(self):
         self.sim.script({"text": "first", "first_ms": 300}, {"text": "second"}, {"text": "third"})
         self.sim.inject("from the phone")
