@@ -795,7 +795,7 @@ static void works_with_tools(void **state)
 		str_cstr(&fix.tools_seen));
 	assert_true(asked(1,
 		"\"tool_call_id\":\"c1\",\"content\":\"[notes.txt: lines 1-1 of 1]\\nmilk"));
-	assert_true(asked(2, "[created list.md: 7 bytes]"));
+	assert_true(asked(2, "[created list.md: 7 bytes"));
 	protocol_is_kept(1);
 	protocol_is_kept(2);
 	/* and it is remembered */
