@@ -261,7 +261,7 @@ static void put_choices(struct questions *q, const struct question *it,
 		else
 			words_excerpt(out, view_of(ev->choices[i]), CHOICE_CHARS);
 	}
-	str_addc(out, '\n');
+	str_adds(out, "\n\n"); /* else it belongs to the last item */
 	words(out, lang, W_ASK_HOW, NUM(1), NUM(it->choices), NUM(timeout_ms(q) / 60000));
 }
 

@@ -178,7 +178,7 @@ static void scene_hello(struct demo *d)
 		"- **读 README.md**：我会调用 `read_file`\n"
 		"- **记一条 买牛奶**：我会用 `write_file` 写一个文件\n"
 		"- **表格**：看表格和代码在手机上的样子\n"
-		"- **运行命令**：看默认策略怎样拒绝\n"
+		"- **运行命令**：看策略怎样拒绝；设了 `policy.shell = \"ask\"` 时会先问你\n"
 		"- **长文**：很长的回答，之后发 `/more` 取剩下的部分\n"
 		"- **慢一点**：慢慢说，期间可以发 `/stop`\n",
 		"Hello! I am the **demo model** inside kairo-sim, not a real language model: I pick one of a "
@@ -187,7 +187,7 @@ static void scene_hello(struct demo *d)
 		"- **read README.md**: I call `read_file`\n"
 		"- **note buy milk**: I write a file with `write_file`\n"
 		"- **table**: how tables and code look on the phone\n"
-		"- **run a command**: how the default policy refuses\n"
+		"- **run a command**: how the policy refuses, or with `policy.shell = \"ask\"` asks you first\n"
 		"- **long**: a very long answer; send `/more` for the rest\n"
 		"- **slow**: I take my time, so that you can send `/stop`\n");
 }
@@ -210,6 +210,24 @@ static void show_result(struct demo *d)
 	if (more)
 		say(d, "（结果很长，这里只给出开头。）\n",
 			"(The result is long; this is its beginning.)\n");
+}
+
+static bool result_has(const struct demo *d, const char *words)
+{
+	return memmem(d->result.p, d->result.n, words, strlen(words)) != NULL;
+}
+
+/* Asked for and not granted. False: it was done, or the policy denies it. */
+static bool refused(struct demo *d)
+{
+	if (!result_has(d, "needs the user's consent"))
+		return false;
+	if (result_has(d, "refused"))
+		say(d, "你没有同意，所以我没有做。\n", "You refused, so it was not done.\n");
+	else
+		say(d, "没有得到你的同意，所以我没有做。\n",
+			"I did not get your consent, so it was not done.\n");
+	return true;
 }
 
 static void scene_list(struct demo *d)
@@ -256,6 +274,8 @@ static void scene_note(struct demo *d)
 		str_release(&note);
 		return;
 	}
+	if (refused(d))
+		return;
 	say(d, "已写入 ", "Written to ");
 	str_addf(&d->out->text, "`%.*s`%s", VIEW_FMT(name),
 		d->zh ? "。工具的回答：\n\n" : ". The tool said:\n\n");
@@ -287,11 +307,18 @@ static void scene_shell(struct demo *d)
 		call(d, "shell", "command", VIEW("uname -a"), NULL, VIEW_NONE);
 		return;
 	}
-	say(d, "我试着运行 `uname -a`，得到的回答是：\n\n",
-		"I tried to run `uname -a` and was told:\n\n");
+	if (refused(d))
+		return;
+	if (result_has(d, "policy")) {
+		say(d, "我试着运行 `uname -a`，得到的回答是：\n\n",
+			"I tried to run `uname -a` and was told:\n\n");
+		show_result(d);
+		say(d, "现在的策略不让手机上来的请求运行命令。\n",
+			"The policy lets nothing that comes from the phone run commands.\n");
+		return;
+	}
+	say(d, "我运行了 `uname -a`：\n\n", "I ran `uname -a`:\n\n");
 	show_result(d);
-	say(d, "手机上来的请求不能运行命令。\n",
-		"Nothing that comes from the phone may run commands.\n");
 }
 
 static void scene_long(struct demo *d)

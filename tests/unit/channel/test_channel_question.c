@@ -69,7 +69,7 @@ static void a_question_is_shown_with_numbered_choices(void **state)
 	ask(h, "q1", "make test");
 	assert_int_equal(1, h->w.wire.nsent);
 	assert_string_equal("[A] Your permission is needed: run＿shell\n```\nmake test\n```\n"
-			    "1. Yes\n2. Always\n3. No\nReply with 1 to 3 only, within 10 min.",
+			    "1. Yes\n2. Always\n3. No\n\nReply with 1 to 3 only, within 10 min.",
 		last(h));
 	assert_int_equal(0, h->engine.answers);
 }
@@ -81,7 +81,7 @@ static void a_plain_question_is_shown_as_prose(void **state)
 
 	fake_ask(&h->engine, ENGINE_QUESTION, "q1", "Which colour?", colours);
 	house_wait(h, 1000);
-	assert_string_equal("[A] Which colour?\n1. red\n2. b＜l＞ue\n"
+	assert_string_equal("[A] Which colour?\n1. red\n2. b＜l＞ue\n\n"
 			    "Reply with 1 to 2 only, within 10 min.",
 		last(h));
 }
@@ -127,7 +127,7 @@ static void an_approval_has_the_four_standard_choices(void **state)
 	assert_string_equal("[A] Your permission is needed: shell\n```\nuname -a\n```\n"
 			    "1. Yes, this once\n"
 			    "2. Yes, and again in this conversation when it is exactly the same\n"
-			    "3. No\n4. No, and stop the task\n"
+			    "3. No\n4. No, and stop the task\n\n"
 			    "Reply with 1 to 4 only, within 10 min.",
 		last(h));
 	house_hear(h, OWNER, "２");
@@ -140,7 +140,7 @@ static void an_approval_has_the_four_standard_choices(void **state)
 	assert_string_equal(
 		"【B】需要你同意：shell\n```\nuname -a\n```\n"
 		"1. 同意，只这一次\n2. 同意，这次对话里再遇到完全一样的也同意\n"
-		"3. 不同意\n4. 不同意，并停下任务\n请在 10 分钟内只回复 1 到 4 的数字。",
+		"3. 不同意\n4. 不同意，并停下任务\n\n请在 10 分钟内只回复 1 到 4 的数字。",
 		last(h));
 }
 
