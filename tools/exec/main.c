@@ -7,6 +7,7 @@
 
 #include "tools/exec/call.h"
 #include "tools/exec/fence.h"
+#include "tools/exec/launch.h"
 #include "tools/exec/probe.h"
 
 #define REQUEST_FD 3
@@ -38,6 +39,8 @@ int main(int argc, char **argv)
 		return run_service(sv, false);
 	if (sv && strcmp(argv[2], SERVE_INSIDE) == 0)
 		return run_service(sv, true);
+	if (argc > 2 && strcmp(argv[1], "supervise") == 0)
+		return launch_main((const char *const *)argv + 2);
 	if (argc == 3 && strcmp(argv[1], "probe") == 0)
 		return probe_main(argv[2]);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -47,6 +50,7 @@ int main(int argc, char **argv)
 	(void)fputs(
 		"kairo-tool runs the tools of kairo's agent and is started by kairo itself.\n"
 		"usage: kairo-tool call             request on descriptor 3, events on descriptor 4\n"
+		"       kairo-tool supervise ...    a program on a lifeline, descriptor 3\n"
 		"       kairo-tool probe WORKSPACE  what can confine tools here, as one line of JSON\n",
 		stderr);
 	return 2;

@@ -183,8 +183,6 @@ static void put_folders(struct str *args, struct namespace_plan *p)
 
 static int fill(struct str *args, struct namespace_plan *p, struct err *e)
 {
-	const char *start = p->folders[0].path;
-
 	PUT(args, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
 		"--hostname", "kairo");
 	if (p->network)
@@ -199,7 +197,7 @@ static int fill(struct str *args, struct namespace_plan *p, struct err *e)
 	put_folders(args, p);
 	if (!p->open)
 		PUT(args, "--remount-ro", "/");
-	PUT(args, "--chdir", start);
+	PUT(args, "--chdir", p->start);
 	return str_ok(args) ? 0 : err_set(e, E_NOMEM, "the sandbox's arguments");
 }
 

@@ -21,8 +21,8 @@ struct namespace_folder {
 };
 
 struct namespace_plan {
-	/* The first is where the program starts. One that is not there is left out, unless it is
-	 * the first. */
+	const char *start; /* where the program begins; in one of the folders */
+	/* One that is not there is left out. */
 	struct namespace_folder folders[NAMESPACE_FOLDERS];
 	int n;
 	bool programs; /* what programs need besides themselves: devices, names, /tmp... */

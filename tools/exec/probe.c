@@ -20,6 +20,7 @@ int probe_main(const char *workspace)
 
 	(void)close_range(STDERR_FILENO + 1, ~0U, 0);
 	plan.programs = true;
+	plan.start = workspace;
 	/* As whoever a call will be, and with the folder that it will have. */
 	namespaces = become_owner(workspace, &e) == 0 &&
 	             namespace_add(&plan, workspace, NAMESPACE_WRITE, &e) == 0 &&

@@ -91,11 +91,11 @@ static int add_folder(struct namespace_plan *plan, struct str *paths, struct vie
 static int plan_folders(struct namespace_plan *plan, const struct site *s, struct str *paths,
 	struct err *e)
 {
-	plan->network = s->network;
 	if (str_reserve(paths, paths->max) < 0)
 		return err_set(e, E_NOMEM, "the sandbox's folders");
 	if (add_folder(plan, paths, s->workspace, NAMESPACE_WRITE, e) < 0)
 		return -1;
+	plan->start = plan->folders[0].path;
 	json_each(item, s->read) {
 		struct view path;
 
@@ -116,6 +116,9 @@ static int go_inside(const struct service *sv, const struct site *s, enum fence_
 	int fd;
 
 	plan.programs = kind == FENCE_PROGRAMS;
+	plan.network = s->network;
+	if (plan.programs && getuid() == 0)
+		supervise_first();
 	if (plan_folders(&plan, s, &paths, e) == 0) {
 		fd = namespace_file("request", line);
 		if (fd < 0 || (fd != SERVE_REQUEST_FD && dup2(fd, SERVE_REQUEST_FD) < 0))

@@ -21,6 +21,10 @@ struct supervise {
 	bool overcrowded; /* out: so it ended */
 };
 
+/* The kernel holds root to no number of processes: one who watches root's programs must get his
+ * turn however many they are. Handed down to what is run; the child gives it up. */
+void supervise_first(void);
+
 /* Ahead of the fork. */
 int supervise_prepare(struct err *e);
 /* In the child: dies with its parent. parent: getpid() before the fork. */
