@@ -353,6 +353,14 @@ static int queue_drop(struct control *c, struct command_call *call, struct view 
 	return rc;
 }
 
+static int run_policy(struct control *c, struct command_call *call, struct err *e)
+{
+	line(call->reply);
+	if (c->policy)
+		c->policy(c->more_arg, call->lang != LANG_EN, call->reply);
+	return said(call->reply, e);
+}
+
 static int run_queue(struct control *c, struct command_call *call, struct err *e)
 {
 	struct view rest;
@@ -513,6 +521,7 @@ static const struct command commands[] = {
 	{ "pause", "暂停", run_pause, 0, true, false },
 	{ "resume", "继续", run_resume, 0, true, false },
 	{ "queue", "队列", run_queue, 0, false, false },
+	{ "policy", "权限", run_policy, 0, false, false },
 	{ "clear", "清空", run_clear, 0, false, false },
 	{ "retry", "重试", run_retry, 0, false, false },
 	{ "more", "更多", run_more, 0, false, false },

@@ -36,6 +36,7 @@ struct control {
 	struct outbox *outbox;
 	struct dispatcher *dispatcher;
 	void (*more_status)(void *arg, bool zh, struct str *out);
+	void (*policy)(void *arg, bool zh, struct str *out);
 	void *more_arg;
 
 	struct timer *prune, *sweep, *grace;

@@ -253,6 +253,7 @@ int control_open(struct control **out, const struct control_env *env,
 	c->owner = strdup(env->owner ? env->owner : "");
 	c->engine = env->engine;
 	c->more_status = env->more_status;
+	c->policy = env->policy;
 	c->more_arg = env->more_arg;
 	c->room = (struct room){ .loop = env->loop,
 		.log = env->log,

@@ -40,7 +40,9 @@ struct control_env {
 	const char *bot_id, *owner; /* owner "": nobody is served */
 	/* What /status shows of rooms the channel does not see; may be NULL. */
 	void (*more_status)(void *arg, bool zh, struct str *out);
-	void *more_arg;
+	/* The answer to /policy: what requests from the phone may do. */
+	void (*policy)(void *arg, bool zh, struct str *out);
+	void *more_arg; /* of both */
 };
 
 /* Opens inbox, outbox and dispatcher, heals what a crash left (the interrupted turn's sender is

@@ -43,7 +43,8 @@ static const struct pair table[W_COUNT] = {
 		     "/更多 接着看没发完的内容\n"
 		     "/新对话 忘掉前文，重新开始\n"
 		     "/暂停 先不做新任务，/继续 接着做\n"
-		     "英文也可以：/status /stop /queue /clear /retry /more /new /pause /resume",
+		     "/权限 看助手可以做什么\n"
+		     "英文也可以：/status /stop /queue /clear /retry /more /new /pause /resume /policy",
 		"Any text is a task for the assistant: one at a time, the others wait.\n"
 		"/status what is going on\n"
 		"/stop end the current task (/stop all: drop the waiting ones too)\n"
@@ -52,7 +53,8 @@ static const struct pair table[W_COUNT] = {
 		"/retry run the last failed or interrupted message again\n"
 		"/more the rest of a long answer\n"
 		"/new forget the conversation and begin a new one\n"
-		"/pause take no new task, /resume go on" },
+		"/pause take no new task, /resume go on\n"
+		"/policy what the assistant may do" },
 	[W_UNKNOWN_COMMAND] = { "没有 {1} 这个命令，/帮助 可以看全部。如果不是命令，请在前面加个字再发。",
 		"There is no command {1}; /help lists them all. If it is not a command, put a word in front "
 		"and send it again." },

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "channel/ilink/ilink.h"
-#include "channel/question.h"
+#include "cli/policy.h"
 
 enum {
 	SHUTDOWN_GRACE_MS = 5000, /* for the running turn to end */
@@ -61,8 +61,7 @@ const struct config *app_config(const struct app *a)
 
 int64_t ask_ms_from(const struct config *c)
 {
-	(void)c;
-	return QUESTION_TIMEOUT_MS;
+	return c->policy.ask_minutes * 60000;
 }
 
 void control_settings_from(struct control_settings *s, const struct config *c)
@@ -168,6 +167,11 @@ static void put_work(struct json_out *w, const struct control_status *s)
 	json_put_z(w, "intake_error", s->intake_error);
 }
 
+static void put_warning(void *arg, const char *line)
+{
+	json_put_z(arg, NULL, line);
+}
+
 static void put_warnings(struct app *a, struct json_out *w)
 {
 	const char *lines[WARNINGS_MAX];
@@ -176,6 +180,7 @@ static void put_warnings(struct app *a, struct json_out *w)
 	json_open_array(w, "warnings");
 	for (size_t i = 0; i < n; i++)
 		json_put_z(w, NULL, lines[i]);
+	policy_warn(a->shop.policy, put_warning, w);
 	json_close_array(w);
 }
 
@@ -228,16 +233,37 @@ int app_status_json(struct app *a, struct str *out, struct err *e)
 	return json_out_end(&w, e);
 }
 
+struct notes {
+	bool zh;
+	struct str *out;
+};
+
+static void add_note(void *arg, const char *line)
+{
+	struct notes *n = arg;
+
+	str_addf(n->out, n->zh ? "注意：%s\n" : "Note: %s\n", line);
+}
+
 /* What /status on the phone shows of the rooms the channel does not see. */
 static void more_status(void *arg, bool zh, struct str *out)
 {
+	struct notes notes = { zh, out };
 	struct app *a = arg;
 	const char *lines[WARNINGS_MAX];
 	size_t n = config_warnings(a->cfg, a->account, lines, WARNINGS_MAX);
 
 	str_addf(out, zh ? "工具限制：%s\n" : "Confinement: %s\n", a->confinement);
 	for (size_t i = 0; i < n; i++)
-		str_addf(out, zh ? "注意：%s\n" : "Note: %s\n", lines[i]);
+		add_note(&notes, lines[i]);
+	policy_warn(a->shop.policy, add_note, &notes);
+}
+
+static void show_policy(void *arg, bool zh, struct str *out)
+{
+	struct app *a = arg;
+
+	policy_text(a->shop.policy, a->cfg, zh, out);
 }
 
 /* --- Ending ----------------------------------------------------------------------------------- */
@@ -324,7 +350,7 @@ static void on_hup(void *arg, int signo)
 		return;
 	}
 	control_settings_from(&s, fresh);
-	if (control_apply(a->control, &s, &e) < 0) {
+	if (workshop_set_policy(&a->shop, fresh, &e) < 0 || control_apply(a->control, &s, &e) < 0) {
 		log_error(a->log, "app", "reload: %s; the old settings stay", e.msg);
 		config_free(&fresh);
 		return;
@@ -430,6 +456,7 @@ static int open_control(struct app *a, struct err *e)
 		.bot_id = account_bot_id(a->account),
 		.owner = account_user_id(a->account),
 		.more_status = more_status,
+		.policy = show_policy,
 		.more_arg = a,
 	};
 

@@ -26,6 +26,7 @@ struct workshop {
 	struct db *db;
 	struct http *model_http;
 	struct audit *audit;
+	struct policy *policy;
 	struct tools *tools;
 	struct engine *engine;
 	char workspace[PATH_SIZE];
@@ -37,6 +38,8 @@ struct workshop {
 int workshop_open(struct workshop *w, const struct home *h, const struct config *cfg,
 	struct loop *loop, struct log *log, struct err *e);
 void workshop_close(struct workshop *w);
+/* The policy that the settings ask for is in force from here on. */
+int workshop_set_policy(struct workshop *w, const struct config *cfg, struct err *e);
 
 struct app;
 

@@ -16,6 +16,7 @@
 #include "channel/ilink/ilink.h"
 #include "cli/app.h"
 #include "cli/client.h"
+#include "cli/policy.h"
 #include "cli/workspace.h"
 
 enum {
@@ -89,6 +90,28 @@ static bool check_config(struct doctor *d)
 	for (size_t i = 0; i < n; i++)
 		bad(d, false, "config", "fine while that is what you want", "%s", lines[i]);
 	return true;
+}
+
+static void warn_of_policy(void *arg, const char *line)
+{
+	bad(arg, false, "policy", "fine while that is what you want", "%s", line);
+}
+
+static void check_policy(struct doctor *d)
+{
+	struct policy_rules rules;
+	struct policy *p;
+	struct err e = ERR_INIT;
+
+	policy_rules_from(&rules, d->cfg);
+	if (policy_open(&p, &rules, &e) < 0) {
+		bad(d, true, "policy", "see kairo.toml(5), [policy]", "%s", e.msg);
+		return;
+	}
+	ok("policy", "shell %s, write %s, web %s", d->cfg->policy.shell, d->cfg->policy.write,
+		d->cfg->policy.web);
+	policy_warn(p, warn_of_policy, d);
+	policy_free(&p);
 }
 
 static void check_home(struct doctor *d)
@@ -521,6 +544,7 @@ int cmd_doctor(const struct home *h, int argc, char **argv)
 			rc = say_err(&e);
 			goto out;
 		}
+		check_policy(&d);
 		check_workspace(&d);
 		check_sandbox(&d);
 		check_account(&d);

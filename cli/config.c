@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/toml.h"
 #include "cli/cli.h"
+#include "cli/policy.h"
 #include "formatter/formatter.h"
 
 enum {
@@ -15,6 +16,8 @@ enum {
 	KEY_FILE_MAX = 4096,
 	USERS_MAX = 100,
 	READ_MAX = 32,
+	COMMANDS_MAX = 200,
+	TOOLS_MAX = 100,
 	VALUE_MAX = 32 << 10 /* bytes of a value that is set from the command line */
 };
 
@@ -22,6 +25,8 @@ static const char *const engines[] = { "react", NULL };
 static const char *const languages[] = { "auto", "zh", "en", NULL };
 static const char *const modes[] = { "native", "plain", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
+static const char *const verdicts[] = { "allow", "ask", "deny", NULL };
+static const char *const shells[] = { "deny", "allowlist", "ask", NULL };
 static const char *const sandboxes[] = { "best", "required", NULL };
 
 /* A key and where its value goes. */
@@ -83,6 +88,18 @@ static const struct row rows[] = {
 	{ ENUM("sandbox.mode", sandbox.mode, "best", sandboxes, false,
 		"required: tools refuse where files cannot be confined; best: run with what there is") },
 	{ LIST("sandbox.read", sandbox.read, READ_MAX, false, "further folders tools may read") },
+	{ ENUM("policy.shell", policy.shell, "deny", shells, true,
+		"commands for requests from the phone: deny, those of policy.shell_allow, or ask") },
+	{ LIST("policy.shell_allow", policy.shell_allow, COMMANDS_MAX, true,
+		"commands that run unasked, each word for word") },
+	{ ENUM("policy.write", policy.write, "allow", verdicts, true,
+		"writing in the workspace for requests from the phone") },
+	{ ENUM("policy.web", policy.web, "allow", verdicts, true,
+		"searching the web and opening pages for requests from the phone") },
+	{ LIST("policy.tools", policy.tools, TOOLS_MAX, true,
+		"single tools, as \"write_file=ask\", \"SERVER.TOOL=allow\"; for every request") },
+	{ INT("policy.ask_minutes", policy.ask_minutes, "10", 1, 1440, true,
+		"how long a question stays open before it is a no") },
 	{ STRING("ilink.client_version", ilink.client_version, NULL,
 		"client version declared to the WeChat server") },
 	{ STRING("ilink.bot_agent", ilink.bot_agent, NULL,
@@ -363,6 +380,8 @@ static int check(const struct config *c, const struct row *r, struct err *e)
 	case OFFSET(ilink.route_tag): return check_word(name, get_string(c, r), e);
 	case OFFSET(allowed_users): return check_users(c->allowed_users, e);
 	case OFFSET(sandbox.read): return check_folders(c->sandbox.read, e);
+	case OFFSET(policy.shell_allow): return policy_check_lists(c->policy.shell_allow, NULL, e);
+	case OFFSET(policy.tools): return policy_check_lists(NULL, c->policy.tools, e);
 	default: return 0;
 	}
 }

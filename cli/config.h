@@ -43,6 +43,14 @@ struct config {
 	} sandbox;
 
 	struct {
+		char *shell;        /* deny allowlist ask */
+		char **shell_allow; /* commands; at most 200 */
+		char *write, *web;  /* allow ask deny */
+		char **tools;       /* "NAME=VERDICT"; at most 100 */
+		int64_t ask_minutes;
+	} policy;
+
+	struct {
 		char *client_version, *bot_agent, *route_tag; /* "" default */
 	} ilink;
 };

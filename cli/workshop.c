@@ -4,6 +4,7 @@
 
 #include "agent/react/react.h"
 #include "cli/app.h"
+#include "cli/policy.h"
 #include "cli/workspace.h"
 
 void rules_for_ilink(struct http_rules *r, const struct config *c)
@@ -59,6 +60,26 @@ int find_helper(char out[PATH_SIZE], struct err *e)
 	return err_set(e, E_NOTFOUND, "the helper kairo-tool is not installed beside kairo");
 }
 
+static int open_policy(struct policy **out, const struct config *cfg, struct err *e)
+{
+	struct policy_rules rules;
+
+	policy_rules_from(&rules, cfg);
+	return policy_open(out, &rules, e);
+}
+
+int workshop_set_policy(struct workshop *w, const struct config *cfg, struct err *e)
+{
+	struct policy *fresh;
+
+	if (open_policy(&fresh, cfg, e) < 0)
+		return -1;
+	tools_set_policy(w->tools, fresh);
+	policy_free(&w->policy);
+	w->policy = fresh;
+	return 0;
+}
+
 static int open_tools(struct workshop *w, const struct home *h, const struct config *cfg,
 	struct err *e)
 {
@@ -66,7 +87,7 @@ static int open_tools(struct workshop *w, const struct home *h, const struct con
 
 	if (path_join(dir, h->dir, "audit", e) < 0 || file_mkdir_private(dir, e) < 0 ||
 		audit_open(&w->audit, dir, loop_clock(w->loop), e) < 0 ||
-		find_helper(helper, e) < 0)
+		find_helper(helper, e) < 0 || open_policy(&w->policy, cfg, e) < 0)
 		return -1;
 	const struct tools_env env = {
 		.loop = w->loop,
@@ -77,6 +98,7 @@ static int open_tools(struct workshop *w, const struct home *h, const struct con
 		.hide = h->root,
 		.sandbox_required = !strcmp(cfg->sandbox.mode, "required"),
 		.read_paths = (const char *const *)cfg->sandbox.read,
+		.policy = w->policy,
 	};
 	return tools_open(&w->tools, &env, e);
 }
@@ -135,6 +157,7 @@ void workshop_close(struct workshop *w)
 	if (w->engine)
 		w->engine->ops->close(&w->engine);
 	tools_close(&w->tools);
+	policy_free(&w->policy);
 	audit_close(&w->audit);
 	http_close(&w->model_http);
 	db_close(&w->db);

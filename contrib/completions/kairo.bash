@@ -12,6 +12,8 @@ _kairo_values() {
 	render_mode) echo native plain ;;
 	log_level) echo error warn info debug ;;
 	sandbox.mode) echo best required ;;
+	policy.shell) echo deny allowlist ask ;;
+	policy.write | policy.web) echo allow ask deny ;;
 	network.allow_loopback | network.allow_fake_ip) echo true false ;;
 	model.api_key) ;;
 	workspace | *_file) compgen -f -- "$2" ;;

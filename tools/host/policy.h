@@ -67,8 +67,8 @@ void policy_say_denied(const struct policy *p, const char *tool, enum origin ori
 	struct str *out);
 /* The entries of shell_allow as a list in quotes; "" when there are none. */
 void policy_list_commands(const struct policy *p, struct str *out);
-/* What stands wide open, a line each, for doctor and status; nothing when nothing does. */
-void policy_warn(const struct policy *p, struct str *out);
+/* found is called with a line for each thing that stands wide open, for doctor and status. */
+void policy_warn(const struct policy *p, void (*found)(void *arg, const char *line), void *arg);
 
 /* The table for people: tools of a kind have one answer, but for those that policy.tools names. */
 enum policy_kind {

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/host/policy-private.h"
 
 const char *policy_setting(const struct policy *p, const char *tool)
@@ -83,24 +84,39 @@ void policy_list_tools(const struct policy *p, struct str *out)
 			verdict_name(p->overrides[i].verdict));
 }
 
-void policy_warn(const struct policy *p, struct str *out)
+struct warning {
+	void (*found)(void *arg, const char *line);
+	void *arg;
+};
+
+static void warn(const struct warning *w, const char *before, const char *what, const char *after)
 {
+	struct str line = STR_INIT(1000);
+	struct view v = view_of(what);
+
+	(void)str_adds(&line, before);
+	(void)text_visible(view_cut(v, utf8_cut(v, 100)), &line);
+	(void)str_adds(&line, after);
+	w->found(w->arg, str_cstr(&line));
+	str_release(&line);
+}
+
+void policy_warn(const struct policy *p, void (*found)(void *arg, const char *line), void *arg)
+{
+	const struct warning w = { found, arg };
+
 	if (policy_verdict(p, "web_fetch", ORIGIN_PHONE) == VERDICT_ALLOW)
-		(void)str_adds(out,
-			"policy.tools allows web_fetch for any address: a page can make the agent "
-			"send the workspace away\n");
+		warn(&w, "policy.tools allows web_fetch for any address", "",
+			": a page can make the agent send the workspace away");
 	for (size_t i = 0; p && i < p->noverrides; i++) {
 		const struct policy_override *o = &p->overrides[i];
 
-		if (o->verdict == VERDICT_ALLOW && o->name[strlen(o->name) - 1] == '*')
-			(void)str_addf(out,
-				"policy.tools allows %s: whatever that server offers runs unasked\n",
-				o->text);
+		if (o->verdict == VERDICT_ALLOW && view_ends(view_of(o->name), VIEW("*")))
+			warn(&w, "policy.tools allows ", o->text,
+				": whatever that server offers runs unasked");
 	}
 	for (size_t i = 0; p && i < p->ncommands; i++)
 		if (p->commands[i].network)
-			(void)str_addf(out,
-				"policy.shell_allow gives \"%s\" the network: what it runs can send "
-				"the workspace away\n",
-				p->commands[i].text);
+			warn(&w, "policy.shell_allow gives the network to \"", p->commands[i].text,
+				"\": what it runs can send the workspace away");
 }

@@ -117,6 +117,11 @@ void tools_close(struct tools **tp)
 	free(t);
 }
 
+void tools_set_policy(struct tools *t, const struct policy *policy)
+{
+	t->env.policy = policy;
+}
+
 /* --- Turns ------------------------------------------------------------------------------------ */
 
 int tools_turn_begin(struct tools *t, uint64_t turn, const char *conversation, struct view words,

@@ -39,6 +39,8 @@ struct tools_env {
 
 int tools_open(struct tools **out, const struct tools_env *env, struct err *e);
 void tools_close(struct tools **t); /* ends what runs */
+/* From here on; what runs goes on. */
+void tools_set_policy(struct tools *t, const struct policy *policy);
 
 /* A turn's own facts, for rules that need them: the words of the user (an address in them may be
  * fetched) and the key of the conversation. Calls name the turn. E_EXISTS: it has begun already. */

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "cli/policy.h"
 #include "scratch.h"
 
 struct fixture {
@@ -68,6 +69,12 @@ static void a_missing_file_gives_the_defaults(void **state)
 	assert_int_equal(c->queue_limit, 100);
 	assert_false(c->network.allow_loopback);
 	assert_string_equal(c->sandbox.mode, "best");
+	assert_string_equal(c->policy.shell, "deny");
+	assert_string_equal(c->policy.write, "allow");
+	assert_string_equal(c->policy.web, "allow");
+	assert_int_equal(c->policy.ask_minutes, 10);
+	assert_null(c->policy.shell_allow[0]);
+	assert_null(c->policy.tools[0]);
 	assert_null(c->allowed_users[0]);
 	config_free(&c);
 	assert_null(c);
@@ -157,6 +164,16 @@ static void errors_name_file_line_column_and_what_was_expected(void **state)
 			"config.toml:1:17: allowed_users: a user id has 1 to 128 characters" },
 		{ "[sandbox]\nread = [\"usr\"]\n",
 			"config.toml:2:8: sandbox.read: expected absolute paths" },
+		{ "[policy]\nshell = \"allow\"\n",
+			"config.toml:2:9: policy.shell: expected \"deny\" or \"allowlist\" or \"ask\"" },
+		{ "[policy]\nshell_allow = [\"npm test\", \"a; b\"]\n",
+			"config.toml:2:15: entry 2 of policy.shell_allow, \"a; b\": \";\" at character 2 "
+			"needs a shell" },
+		{ "[policy]\n\n  tools = [\"writefile=ask\"]\n",
+			"config.toml:3:11: entry 1 of policy.tools, \"writefile=ask\": there is no tool "
+			"\"writefile\", did you mean write_file?" },
+		{ "[policy]\nask_minutes = 0\n",
+			"config.toml:2:15: policy.ask_minutes: expected a whole number from 1 to 1440" },
 		{ "[ilink]\nroute_tag = \"a\\nb\"\n",
 			"config.toml:2:13: ilink.route_tag: expected at most 256 characters, no control "
 			"characters" },
@@ -186,6 +203,75 @@ static void a_refused_change_leaves_the_file_alone(void **state)
 	assert_int_equal(file_read(scratch_path(&f->s, CONFIG_FILE), 1000, &text, &f->e), 0);
 	assert_string_equal(str_cstr(&text), "# mine\nlanguage = \"zh\"\n");
 	str_release(&text);
+}
+
+static void settings_become_the_rules_of_the_policy(void **state)
+{
+	struct fixture *f = *state;
+	struct policy_rules rules;
+	struct config *c;
+
+	put(f, "[policy]\nshell = \"allowlist\"\nshell_allow = [\"ls\"]\nwrite = \"ask\"\n"
+	       "web = \"deny\"\ntools = [\"grep=ask\"]\n");
+	c = load(f);
+	policy_rules_from(&rules, c);
+	assert_int_equal(rules.shell, SHELL_ALLOWLIST);
+	assert_int_equal(rules.write, VERDICT_ASK);
+	assert_int_equal(rules.web, VERDICT_DENY);
+	assert_string_equal(rules.shell_allow[0], "ls");
+	assert_null(rules.shell_allow[1]);
+	assert_string_equal(rules.tools[0], "grep=ask");
+	config_free(&c);
+	put(f, "");
+	c = load(f);
+	policy_rules_from(&rules, c);
+	assert_int_equal(rules.shell, SHELL_DENY);
+	assert_int_equal(rules.write, VERDICT_ALLOW);
+	assert_int_equal(rules.web, VERDICT_ALLOW);
+	config_free(&c);
+}
+
+/* Short text, in either language, that says what holds. */
+static void the_policy_is_told_to_people(void **state)
+{
+	static const struct {
+		const char *config, *zh, *en;
+	} rows[] = {
+		{ "", "运行命令：不可以\n", "Run commands: no\n" },
+		{ "", "写文件：可以\n", "Write files: yes\n" },
+		{ "", "打开网页：你写的和这次搜到的网址可以，其他先问你\n",
+			"others: I ask you first\n" },
+		{ "", "10 分钟", "10 min" },
+		{ "[policy]\nshell = \"ask\"\nshell_allow = [\"npm test\"]\n",
+			"运行命令：列出的命令可以，其他先问你\n",
+			"Listed commands: \"npm test\"\n" },
+		{ "[policy]\nshell = \"allowlist\"\n", "其他不可以\n", "others: no\n" },
+		{ "[policy]\nwrite = \"ask\"\nask_minutes = 3\n", "写文件：先问你\n", " 3 min" },
+		{ "[policy]\nweb = \"deny\"\n", "打开网页：不可以\n", "Search the web: no\n" },
+		{ "[policy]\ntools = [\"files.*=ask\"]\n", "另有设定：files.*=ask\n",
+			"Set by name: files.*=ask\n" },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct str zh = STR_INIT(4000), en = STR_INIT(4000);
+		struct policy_rules rules;
+		struct policy *p;
+		struct config *c;
+
+		put(f, rows[i].config);
+		c = load(f);
+		policy_rules_from(&rules, c);
+		assert_int_equal(policy_open(&p, &rules, &f->e), 0);
+		policy_text(p, c, true, &zh);
+		policy_text(p, c, false, &en);
+		if (!strstr(str_cstr(&zh), rows[i].zh) || !strstr(str_cstr(&en), rows[i].en))
+			fail_msg("%s%s", str_cstr(&zh), str_cstr(&en));
+		policy_free(&p);
+		config_free(&c);
+		str_release(&zh);
+		str_release(&en);
+	}
 }
 
 static void a_bare_word_is_a_string(void **state)
@@ -333,6 +419,8 @@ int main(void)
 		T(numbers_are_bounded),
 		T(errors_name_file_line_column_and_what_was_expected),
 		T(a_refused_change_leaves_the_file_alone),
+		T(settings_become_the_rules_of_the_policy),
+		T(the_policy_is_told_to_people),
 		T(a_bare_word_is_a_string),
 		T(what_begins_as_a_string_must_end_as_one),
 		T(a_tilde_is_the_home_in_paths_only),
