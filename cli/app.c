@@ -27,7 +27,7 @@ struct app {
 	enum app_state state;
 	int exit_code;
 	int64_t started_ms; /* monotonic */
-	char confinement[512], engine_line[256];
+	char confinement[512];
 
 	struct loop *loop;
 	struct log *log;
@@ -99,7 +99,8 @@ size_t config_warnings(const struct config *c, const struct account *acc, const 
 
 	if ((!c->model.base_url[0] || !c->model.name[0]) && n + 1 < max)
 		out[n++] =
-			"no model is set up: kairo config set model.base_url URL, and model.name NAME";
+			"no model is set up: kairo config set model.provider NAME, or model.base_url "
+			"URL and model.name NAME";
 	if (acc && !account_user_id(acc)[0] && !c->allowed_users[0] && n + 1 < max)
 		out[n++] = "the login names no owner, so nobody is served: kairo config set "
 			   "allowed_users '[\"USER ID\"]'";
@@ -205,6 +206,15 @@ static void put_memory(struct json_out *w)
 	json_close(w);
 }
 
+static void put_engine(struct app *a, struct json_out *w)
+{
+	struct str s = STR_INIT(1024);
+
+	a->shop.engine->ops->describe(a->shop.engine, &s);
+	json_put_str(w, "engine", str_view(&s));
+	str_release(&s);
+}
+
 int app_status_json(struct app *a, struct str *out, struct err *e)
 {
 	struct control_status s;
@@ -224,7 +234,7 @@ int app_status_json(struct app *a, struct str *out, struct err *e)
 	put_account(a, &w, &link);
 	put_link(&w, &link);
 	put_work(&w, &s);
-	json_put_z(&w, "engine", a->engine_line);
+	put_engine(a, &w);
 	json_put_z(&w, "workspace", a->shop.workspace);
 	json_put_z(&w, "sandbox", a->confinement);
 	put_memory(&w);
@@ -464,14 +474,11 @@ static int open_control(struct app *a, struct err *e)
 	return control_open(&a->control, &env, &s, e);
 }
 
-/* Lines that do not change while the daemon runs. */
+/* A line that does not change while the daemon runs. */
 static void describe(struct app *a)
 {
 	struct str s = STR_INIT(sizeof(a->confinement) - 1);
 
-	a->shop.engine->ops->describe(a->shop.engine, &s);
-	copy_z(a->engine_line, sizeof(a->engine_line), str_view(&s));
-	str_release(&s);
 	tools_confinement(a->shop.tools, &s);
 	copy_z(a->confinement, sizeof(a->confinement), str_view(&s));
 	str_release(&s);
@@ -509,10 +516,13 @@ static int app_open(struct app *a, struct err *e)
 static int app_start(struct app *a, struct err *e)
 {
 	const struct chan_events ev = { .batch = on_batch, .link = on_link, .arg = a };
+	struct str engine = STR_INIT(1024);
 
 	a->state = APP_RUNNING;
+	a->shop.engine->ops->describe(a->shop.engine, &engine);
 	log_info(a->log, "app", "kairo %s runs, pid %d, workspace %s, %s", KAIRO_VERSION, getpid(),
-		a->shop.workspace, a->engine_line);
+		a->shop.workspace, str_cstr(&engine));
+	str_release(&engine);
 	if (a->channel->ops->start(a->channel, &ev, e) < 0)
 		return -1;
 	control_run(a->control);

@@ -16,6 +16,7 @@
 #include "channel/daemon.h"
 #include "cli/cli.h"
 #include "cli/config.h"
+#include "cli/model_choice.h"
 #include "tools/host/audit.h"
 #include "tools/host/registry.h"
 
@@ -29,14 +30,16 @@ struct workshop {
 	struct policy *policy;
 	struct tools *tools;
 	struct engine *engine;
+	struct model_choice choice;
 	char workspace[PATH_SIZE];
 	int workspace_fd;
 };
 
-/* Takes the workspace lock, opens state.db, tools and engine. cfg's key must be loaded. On failure
- * what was opened is closed again. loop and log stay the caller's. */
-int workshop_open(struct workshop *w, const struct home *h, const struct config *cfg,
-	struct loop *loop, struct log *log, struct err *e);
+/* Takes the workspace lock, opens state.db, tools and engine. cfg's key must be loaded; it
+ * changes when another model is chosen. On failure what was opened is closed again. loop and log
+ * stay the caller's. */
+int workshop_open(struct workshop *w, const struct home *h, struct config *cfg, struct loop *loop,
+	struct log *log, struct err *e);
 void workshop_close(struct workshop *w);
 /* The policy that the settings ask for is in force from here on. */
 int workshop_set_policy(struct workshop *w, const struct config *cfg, struct err *e);

@@ -98,7 +98,7 @@ static int read_value(const char *name, bool secret, struct str *v, struct err *
 static int set_from_stdin(const struct home *h, const char *name)
 {
 	struct str v = STR_SECRET(VALUE_MAX + 2);
-	bool secret = !strcmp(name, "model.api_key");
+	bool secret = config_is_secret(name);
 	struct err e = ERR_INIT;
 	int rc;
 
@@ -118,7 +118,7 @@ static int set(const struct home *h, const char *name, const char *value)
 
 	if (!strcmp(value, "--stdin"))
 		return set_from_stdin(h, name);
-	if (!strcmp(name, "model.api_key"))
+	if (config_is_secret(name))
 		return say_usage("config",
 			"a key does not belong on a command line: kairo config set model.api_key --stdin");
 	if (!config_find(name))

@@ -433,7 +433,7 @@ static void check_model(struct doctor *d)
 
 	if (!n || !d->cfg->model.name[0]) {
 		bad(d, true, "model",
-			"kairo config set model.base_url URL; kairo config set model.name NAME",
+			"kairo config set model.provider NAME; or model.base_url URL and model.name NAME",
 			"no model is set up");
 		return;
 	}

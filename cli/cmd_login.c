@@ -189,7 +189,7 @@ static int store(struct session *s, const struct account_login *l)
 		puts("The server named no owner, so nobody is served yet: kairo config set "
 		     "allowed_users '[\"USER ID\"]'");
 	if (!s->cfg->model.base_url[0] || !s->cfg->model.name[0])
-		puts("Next: kairo config set model.base_url URL; kairo config set model.name NAME;\n"
+		puts("Next: kairo config set model.provider NAME (or model.base_url and model.name);\n"
 		     "      kairo config set model.api_key --stdin");
 	puts("Then: kairo start (or kairo restart, when it runs already)");
 	return EXIT_DONE;

@@ -3,13 +3,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "agent/react/provider.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/toml.h"
 #include "cli/cli.h"
 #include "cli/policy.h"
 #include "formatter/formatter.h"
+
+#define CONFIG_KEY "model.api_key"
 
 enum {
 	LOCK_WAIT_MS = 5000,
@@ -18,6 +22,7 @@ enum {
 	READ_MAX = 32,
 	COMMANDS_MAX = 200,
 	TOOLS_MAX = 100,
+	WINDOW_MIN = 1000,
 	VALUE_MAX = 32 << 10 /* bytes of a value that is set from the command line */
 };
 
@@ -42,6 +47,7 @@ struct row {
 #define PATH(n, f, dflt, h)        .key = { n, CONFIG_PATH, dflt, 0, 0, NULL, false, h }, AT(f)
 #define LIST(n, f, max, l, h)      .key = { n, CONFIG_LIST, NULL, 0, max, NULL, l, h }, AT(f)
 #define BOOL(n, f, h)              .key = { n, CONFIG_BOOL, "false", 0, 0, NULL, false, h }, AT(f)
+#define BOOL_ON(n, f, h)           .key = { n, CONFIG_BOOL, "true", 0, 0, NULL, false, h }, AT(f)
 #define INT(n, f, d, lo, hi, l, h) .key = { n, CONFIG_INT, d, lo, hi, NULL, l, h }, AT(f)
 #define ENUM(n, f, d, v, l, h)     .key = { n, CONFIG_ENUM, d, 0, 0, v, l, h }, AT(f)
 
@@ -60,15 +66,18 @@ static const struct row rows[] = {
 	{ ENUM("log_level", log_level, "info", levels, true, "how much is logged") },
 	{ INT("turn_minutes", turn_minutes, "60", 1, 1440, false,
 		"longest time one task may take") },
+	{ STRING("model.provider", model.provider, NULL,
+		"who serves the model, as kimi; its address and model are the defaults then") },
 	{ STRING("model.base_url", model.base_url, NULL,
 		  "address of an OpenAI-compatible API, as https://api.moonshot.cn/v1"),
 		.env = "KAIRO_MODEL_BASE_URL" },
 	{ STRING("model.name", model.name, NULL, "the model's name at that provider"),
 		.env = "KAIRO_MODEL_NAME" },
+	{ BOOL_ON("model.stream", model.stream, "ask for answers as a stream, not as a whole") },
 	{ PATH("model.api_key_file", model.api_key_file, NULL,
 		"file with the provider's key; kairo config set model.api_key --stdin makes one") },
-	{ INT("model.context_tokens", model.context_tokens, "128000", 1000, 100000000, false,
-		"size of the model's window, in tokens") },
+	{ INT("model.context_tokens", model.context_tokens, "0", 0, 100000000, false,
+		"size of the model's window, in tokens; 0: by the model's name") },
 	{ INT("model.token_budget", model.token_budget, "1000000", 1000, 1000000000, false,
 		"tokens one task may use") },
 	{ INT("model.max_iterations", model.max_iterations, "50", 1, 1000, false,
@@ -349,6 +358,18 @@ static int check_word(const char *name, const char *s, struct err *e)
 				 name);
 }
 
+static int check_provider(const char *name, const char *s, struct err *e)
+{
+	struct str names = STR_INIT(400);
+
+	if (!s[0] || provider_named(view_of(s)))
+		return 0;
+	provider_names(&names);
+	(void)err_set(e, E_FORMAT, "%s: expected one of %s", name, str_cstr(&names));
+	str_release(&names);
+	return -1;
+}
+
 static int check_users(char *const *list, struct err *e)
 {
 	for (; list && *list; list++)
@@ -372,8 +393,14 @@ static int check(const struct config *c, const struct row *r, struct err *e)
 	const char *name = r->key.name;
 
 	switch (r->offset) {
+	case OFFSET(model.provider): return check_provider(name, get_string(c, r), e);
 	case OFFSET(model.base_url):
 	case OFFSET(network.proxy): return check_url(name, get_string(c, r), e);
+	case OFFSET(model.context_tokens):
+		return c->model.context_tokens == 0 || c->model.context_tokens >= WINDOW_MIN
+		               ? 0
+		               : err_set(e, E_FORMAT, "%s: expected 0, or at least %d", name,
+					 WINDOW_MIN);
 	case OFFSET(model.name):
 	case OFFSET(ilink.client_version):
 	case OFFSET(ilink.bot_agent):
@@ -447,13 +474,30 @@ static int apply_env(struct config *c, struct err *e)
 	return 0;
 }
 
+/* What a provider's name stands for, where nothing else is said. */
+static int fill_in_provider(struct config *c, struct err *e)
+{
+	const struct provider *p = provider_named(view_of(c->model.provider));
+
+	if (!p)
+		return 0;
+	if (put_string(c, find_row("model.provider"), p->name, e) < 0)
+		return -1;
+	if (!c->model.base_url[0] && put_string(c, find_row("model.base_url"), p->base_url, e) < 0)
+		return -1;
+	if (!c->model.name[0] && p->models[0])
+		return put_string(c, find_row("model.name"), p->models[0], e);
+	return 0;
+}
+
 /* A message of base/toml, which begins with "line:col: ", with the file before it. */
 static void in_file(const struct err *toml, struct err *e)
 {
 	err_set(e, toml->code, CONFIG_FILE ":%s", toml->msg);
 }
 
-static int from_text(struct config **out, struct view text, bool env, struct err *e)
+static int from_text(struct config **out, const char *home, struct view text, bool env,
+	struct err *e)
 {
 	struct config *c = calloc(1, sizeof(*c));
 	struct toml *t = NULL;
@@ -466,7 +510,7 @@ static int from_text(struct config **out, struct view text, bool env, struct err
 	for (size_t i = 0; i < NROWS; i++)
 		if (put_default(c, &rows[i], e) < 0)
 			goto out;
-	if (!(c->model.api_key = strdup(""))) {
+	if (!(c->model.api_key = strdup("")) || !(c->home = strdup(home))) {
 		err_set(e, E_NOMEM, "out of memory");
 		goto out;
 	}
@@ -474,7 +518,7 @@ static int from_text(struct config **out, struct view text, bool env, struct err
 		in_file(&here, e);
 		goto out;
 	}
-	if (apply(c, t, e) < 0 || (env && apply_env(c, e) < 0))
+	if (apply(c, t, e) < 0 || (env && apply_env(c, e) < 0) || fill_in_provider(c, e) < 0)
 		goto out;
 	*out = c;
 	c = NULL;
@@ -506,7 +550,7 @@ int config_load(struct config **out, const char *home, struct err *e)
 
 	*out = NULL;
 	if (read_file(home, path, &text, &here) == 0)
-		rc = from_text(out, str_view(&text), true, &here);
+		rc = from_text(out, home, str_view(&text), true, &here);
 	if (rc < 0 && e)
 		*e = here;
 	str_release(&text);
@@ -561,6 +605,17 @@ void config_adopt(struct config *c, struct config *fresh, struct str *waits)
 	}
 }
 
+void config_take_model(struct config *c, struct config *fresh)
+{
+	char *key = c->model.api_key;
+
+	for (size_t i = 0; i < NROWS; i++)
+		if (strncmp(rows[i].key.name, "model.", 6) == 0)
+			exchange(c, fresh, &rows[i]);
+	c->model.api_key = fresh->model.api_key;
+	fresh->model.api_key = key;
+}
+
 void config_free(struct config **cp)
 {
 	struct config *c = *cp;
@@ -570,6 +625,7 @@ void config_free(struct config **cp)
 	for (size_t i = 0; i < NROWS; i++)
 		free_field(c, &rows[i]);
 	wipe_key(c);
+	free(c->home);
 	free(c);
 	*cp = NULL;
 }
@@ -589,23 +645,50 @@ static int take_key(struct config *c, struct view key, struct err *e)
 	return 0;
 }
 
+static int provider_key_path(char out[PATH_SIZE], const char *home, const char *provider,
+	struct err *e)
+{
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "%s.key", provider);
+	return path_join(out, home, name, e);
+}
+
+/* The provider's own, else the one there is for all; a server of one's own gets no other's. */
+static int find_key_file(const struct config *c, char out[PATH_SIZE], struct err *e)
+{
+	const struct provider *p = provider_named(view_of(c->model.provider));
+
+	out[0] = '\0';
+	if (p && provider_key_path(out, c->home, p->name, e) < 0)
+		return -1;
+	if (p && access(out, F_OK) == 0)
+		return 0;
+	return copy_z(out, PATH_SIZE, p && p->no_key ? VIEW_NONE : view_of(c->model.api_key_file));
+}
+
 int config_load_key(struct config *c, struct err *e)
 {
 	const char *env = getenv("KAIRO_MODEL_API_KEY");
 	struct str text = STR_SECRET(KEY_FILE_MAX);
+	char path[PATH_SIZE];
 	int rc;
 
 	if (env && env[0])
 		return take_key(c, view_of(env), e) < 0
 		               ? err_wrap(e, "the environment's KAIRO_MODEL_API_KEY")
 		               : 0;
-	if (!c->model.api_key_file[0])
+	if (find_key_file(c, path, e) < 0)
+		return -1;
+	if (!path[0])
 		return 0;
-	rc = file_read_private(c->model.api_key_file, KEY_FILE_MAX, &text, e);
+	rc = file_read_private(path, KEY_FILE_MAX, &text, e);
 	if (rc == 0)
 		rc = take_key(c, str_view(&text), e);
 	else
-		err_wrap(e, "model.api_key_file");
+		err_wrap(e, "%s",
+			strcmp(path, c->model.api_key_file) == 0 ? "model.api_key_file"
+								 : "the provider's key");
 	str_wipe(&text);
 	return rc;
 }
@@ -682,8 +765,44 @@ out:
 
 /* --- Changing --------------------------------------------------------------------------------- */
 
-/* value.p NULL removes the key. The new text is loaded once before it replaces the old. */
-static int change(const char *home, const char *name, struct view value, struct err *e)
+struct edit {
+	const char *name;
+	struct view value; /* TOML; p NULL removes the key */
+};
+
+/* The file as it is, and as it would be. */
+static int edit_text(const char *home, char path[PATH_SIZE], const struct edit *edits, size_t n,
+	struct str *old, struct str *fresh, struct err *e)
+{
+	struct str text = STR_INIT(TOML_FILE_MAX);
+	struct err here = ERR_INIT;
+	int rc = -1;
+
+	if (read_file(home, path, old, e) < 0)
+		goto out;
+	if (str_add(fresh, str_view(old)) < 0) {
+		err_set(e, E_NOMEM, "out of memory");
+		goto out;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct str before = *fresh;
+
+		*fresh = text;
+		text = before;
+		str_reset(fresh);
+		if (toml_edit(str_view(&text), edits[i].name, edits[i].value, fresh, &here) < 0) {
+			in_file(&here, e);
+			goto out;
+		}
+	}
+	rc = 0;
+out:
+	str_release(&text);
+	return rc;
+}
+
+/* The new text is loaded once before it replaces the old. */
+static int change(const char *home, const struct edit *edits, size_t n, struct err *e)
 {
 	char path[PATH_SIZE], lockpath[PATH_SIZE];
 	struct str text = STR_INIT(TOML_FILE_MAX), fresh = STR_INIT(TOML_FILE_MAX);
@@ -694,15 +813,11 @@ static int change(const char *home, const char *name, struct view value, struct 
 
 	if (path_join(lockpath, home, "config.lock", e) < 0 ||
 		lock_take(&lock, lockpath, LOCK_WAIT_MS, e) < 0 ||
-		read_file(home, path, &text, e) < 0)
+		edit_text(home, path, edits, n, &text, &fresh, e) < 0)
 		goto out;
-	if (toml_edit(str_view(&text), name, value, &fresh, &here) < 0) {
-		in_file(&here, e);
-		goto out;
-	}
-	if (from_text(&trial, str_view(&fresh), false, e) < 0) {
+	if (from_text(&trial, home, str_view(&fresh), false, e) < 0) {
 		/* A fault that was there before is named by its place in the file as it is. */
-		if (from_text(&trial, str_view(&text), false, &here) < 0 && e)
+		if (from_text(&trial, home, str_view(&text), false, &here) < 0 && e)
 			*e = here;
 		goto out;
 	}
@@ -765,35 +880,109 @@ static int try_value(const struct row *r, struct view text, struct err *e)
 	return rc;
 }
 
+/* Values as they are typed become TOML that fits its key. */
+static int read_edit(const struct config_edit *in, struct edit *out, struct str *hold,
+	struct err *e)
+{
+	const struct row *r = find_row(in->name);
+
+	*out = (struct edit){ .name = in->name };
+	if (!r)
+		return err_set(e, E_NOTFOUND, "no setting \"%s\", did you mean %s?", in->name,
+			config_nearest(in->name));
+	if (!in->value)
+		return 0;
+	if (as_toml(r, in->value, hold, e) < 0 || try_value(r, str_view(hold), e) < 0)
+		return -1;
+	out->value = str_view(hold);
+	return 0;
+}
+
+/* trial NULL: it is written; else it only says what would be in force. */
+static int change_all(struct config **trial, const char *home, const struct config_edit *edits,
+	size_t n, struct err *e)
+{
+	struct str text = STR_INIT(TOML_FILE_MAX), fresh = STR_INIT(TOML_FILE_MAX);
+	struct str hold[CONFIG_EDITS_MAX];
+	struct edit list[CONFIG_EDITS_MAX];
+	char path[PATH_SIZE];
+	int rc = 0;
+
+	for (size_t i = 0; i < CONFIG_EDITS_MAX; i++)
+		hold[i] = STR_INIT((size_t)6 * VALUE_MAX);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = read_edit(&edits[i], &list[i], &hold[i], e);
+	if (rc == 0 && !trial)
+		rc = change(home, list, n, e);
+	else if (rc == 0 && (rc = edit_text(home, path, list, n, &text, &fresh, e)) == 0)
+		rc = from_text(trial, home, str_view(&fresh), true, e);
+	for (size_t i = 0; i < CONFIG_EDITS_MAX; i++)
+		str_release(&hold[i]);
+	str_release(&text);
+	str_release(&fresh);
+	return rc;
+}
+
+int config_change(const char *home, const struct config_edit *edits, size_t n, struct err *e)
+{
+	return change_all(NULL, home, edits, n, e);
+}
+
+int config_try(struct config **out, const char *home, const struct config_edit *edits, size_t n,
+	struct err *e)
+{
+	*out = NULL;
+	return change_all(out, home, edits, n, e);
+}
+
 int config_set(const char *home, const char *name, const char *value, struct err *e)
 {
-	const struct row *r = find_row(name);
-	struct str v = STR_INIT((size_t)6 * VALUE_MAX);
-	int rc;
+	const struct config_edit edit = { name, value };
 
-	if (!r)
-		return err_set(e, E_NOTFOUND, "no setting \"%s\", did you mean %s?", name,
-			config_nearest(name));
-	rc = as_toml(r, value, &v, e);
-	if (rc == 0)
-		rc = try_value(r, str_view(&v), e);
-	if (rc == 0)
-		rc = change(home, name, str_view(&v), e);
-	str_release(&v);
-	return rc;
+	return config_change(home, &edit, 1, e);
 }
 
 int config_unset(const char *home, const char *name, struct err *e)
 {
-	return change(home, name, VIEW_NONE, e);
+	const struct edit edit = { name, VIEW_NONE };
+
+	return change(home, &edit, 1, e);
+}
+
+/* Whose key is it? "model.api_key.kimi", or "model.api_key": of the provider that is set, if any.
+ * NULL: not to be told. */
+static int key_owner(const char *home, const char *name, const struct provider **out, struct err *e)
+{
+	struct config *c = NULL;
+
+	*out = NULL;
+	if (strncmp(name, CONFIG_KEY ".", sizeof(CONFIG_KEY)) == 0) {
+		*out = provider_named(view_of(name + sizeof(CONFIG_KEY)));
+		return *out ? 0 : check_provider(name, name + sizeof(CONFIG_KEY), e);
+	}
+	if (strcmp(name, CONFIG_KEY) != 0)
+		return err_set(e, E_NOTFOUND, "%s is no secret", name);
+	if (config_load(&c, home, e) < 0 || !c)
+		return -1;
+	*out = provider_named(view_of(c->model.provider));
+	config_free(&c);
+	return 0;
+}
+
+bool config_is_secret(const char *name)
+{
+	size_t n = sizeof(CONFIG_KEY) - 1;
+
+	return strncmp(name, CONFIG_KEY, n) == 0 && (!name[n] || name[n] == '.');
 }
 
 int config_set_secret(const char *home, const char *name, struct view secret, struct err *e)
 {
+	const struct provider *owner;
 	char path[PATH_SIZE];
 
-	if (strcmp(name, "model.api_key") != 0)
-		return err_set(e, E_NOTFOUND, "%s is no secret", name);
+	if (key_owner(home, name, &owner, e) < 0)
+		return -1;
 	secret = view_trim(secret);
 	if (secret.n < 1 || secret.n > KEY_FILE_MAX - 1)
 		return err_set(e, E_FORMAT, "the key must have 1 to %d characters",
@@ -801,7 +990,8 @@ int config_set_secret(const char *home, const char *name, struct view secret, st
 	for (size_t i = 0; i < secret.n; i++)
 		if (secret.p[i] <= ' ' || secret.p[i] >= 0x7f)
 			return err_set(e, E_FORMAT, "the key holds a space or a control character");
-	if (path_join(path, home, "model.key", e) < 0 || file_replace(path, 0600, secret, e) < 0)
+	if (provider_key_path(path, home, owner ? owner->name : "model", e) < 0 ||
+		file_replace(path, 0600, secret, e) < 0)
 		return -1;
-	return config_set(home, "model.api_key_file", path, e);
+	return owner ? 0 : config_set(home, "model.api_key_file", path, e);
 }

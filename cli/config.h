@@ -11,8 +11,11 @@
 
 #define CONFIG_FILE "config.toml"
 
+#define CONFIG_EDITS_MAX 8
+
 /* Everything read from config.toml and the environment. Strings are never NULL unless said. */
 struct config {
+	char *home;           /* where it was read */
 	char *workspace;      /* absolute; default ~/kairo */
 	char *engine;         /* "react" */
 	char *language;       /* auto zh en */
@@ -24,9 +27,11 @@ struct config {
 	char **allowed_users; /* NULL-terminated; at most 100 */
 
 	struct {
-		char *base_url;     /* "" until set */
-		char *name;         /* "" until set */
+		char *provider;     /* canonical name; "" none */
+		char *base_url;     /* the provider's, or "", until set */
+		char *name;         /* the provider's default one, or "", until set */
 		char *api_key_file; /* absolute; "" none */
+		bool stream;
 		int64_t context_tokens, token_budget, max_iterations, idle_seconds;
 		char *system_prompt; /* added to the built-in one; "" none */
 		char *api_key; /* by config_load_key, from the environment or the file; "" none */
@@ -62,9 +67,11 @@ int config_load(struct config **out, const char *home, struct err *e);
 /* What can change while a daemon runs is taken over from fresh, which must be freed still; the
  * names of other settings that differ are added to waits. */
 void config_adopt(struct config *c, struct config *fresh, struct str *waits);
+/* The settings of the model and its key change places. */
+void config_take_model(struct config *c, struct config *fresh);
 void config_free(struct config **c); /* wipes the key */
-/* Fill model.api_key from KAIRO_MODEL_API_KEY, else api_key_file (private, at most 4 KiB, trimmed).
- */
+/* Fill model.api_key from KAIRO_MODEL_API_KEY, else <home>/PROVIDER.key, else api_key_file (private
+ * files of at most 4 KiB, trimmed); for a server of one's own only from the first two. */
 int config_load_key(struct config *c, struct err *e);
 
 /* --- The table, for `config get/set/list`, the manual and completions ------------------------- */
@@ -91,8 +98,20 @@ int config_source(const char *home, const char *name, const char **out, struct e
  * atomically, comments and order kept. Nothing is written when the result would not load. */
 int config_set(const char *home, const char *name, const char *value, struct err *e);
 int config_unset(const char *home, const char *name, struct err *e);
-/* Store a secret: key "model.api_key" goes to <home>/model.key (0600) and api_key_file points to
- * it. */
+
+struct config_edit {
+	const char *name, *value; /* as for config_set; NULL removes it */
+};
+/* The same for up to CONFIG_EDITS_MAX settings at once: all of them or none. */
+int config_change(const char *home, const struct config_edit *edits, size_t n, struct err *e);
+/* What would be in force after that; nothing is written. */
+int config_try(struct config **out, const char *home, const struct config_edit *edits, size_t n,
+	struct err *e);
+
+/* "model.api_key", or "model.api_key.PROVIDER": entered by --stdin alone. */
+bool config_is_secret(const char *name);
+/* Store a secret: a provider's key goes to <home>/PROVIDER.key (0600); without a provider, to
+ * <home>/model.key, and api_key_file points to it. */
 int config_set_secret(const char *home, const char *name, struct view secret, struct err *e);
 
 #endif

@@ -121,8 +121,8 @@ int cmd_help(const struct home *h, int argc, char **argv)
 	     "usage: kairo [--account NAME] COMMAND ...\n");
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		describe(&table[i], "  ");
-	puts("\nFirst steps: kairo login; kairo config set model.base_url URL;\n"
-	     "kairo config set model.name NAME; kairo config set model.api_key --stdin; kairo start");
+	puts("\nFirst steps: kairo login; kairo config set model.provider NAME (as kimi, deepseek);\n"
+	     "kairo config set model.api_key --stdin; kairo start");
 	return EXIT_DONE;
 }
 

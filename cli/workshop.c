@@ -103,34 +103,35 @@ static int open_tools(struct workshop *w, const struct home *h, const struct con
 	return tools_open(&w->tools, &env, e);
 }
 
-static int open_engine(struct workshop *w, const struct config *cfg, struct err *e)
+static int open_engine(struct workshop *w, struct config *cfg, struct err *e)
 {
 	struct http_rules rules;
+	struct react_choice choice;
 
 	rules_for_model(&rules, cfg);
 	if (http_open(&w->model_http, w->loop, &rules, w->log, e) < 0)
 		return -1;
+	model_choice_init(&w->choice, cfg, w->log);
+	choice = model_choice_of(&w->choice);
 	const struct react_env env = {
 		.loop = w->loop,
 		.log = w->log,
 		.db = w->db,
 		.http = w->model_http,
 		.tools = w->tools,
-		.base_url = cfg->model.base_url,
-		.model = cfg->model.name,
-		.api_key = cfg->model.api_key,
+		.model = model_choice_now(cfg),
+		.choice = &choice,
 		.system_extra = cfg->model.system_prompt,
 		.workspace = w->workspace,
 		.token_budget = cfg->model.token_budget,
 		.max_iterations = (int)cfg->model.max_iterations,
 		.idle_ms = cfg->model.idle_seconds * 1000,
-		.context_tokens = cfg->model.context_tokens,
 	};
 	return react_open(&w->engine, &env, e);
 }
 
-int workshop_open(struct workshop *w, const struct home *h, const struct config *cfg,
-	struct loop *loop, struct log *log, struct err *e)
+int workshop_open(struct workshop *w, const struct home *h, struct config *cfg, struct loop *loop,
+	struct log *log, struct err *e)
 {
 	char path[PATH_SIZE];
 
@@ -156,6 +157,7 @@ void workshop_close(struct workshop *w)
 {
 	if (w->engine)
 		w->engine->ops->close(&w->engine);
+	model_choice_release(&w->choice);
 	tools_close(&w->tools);
 	policy_free(&w->policy);
 	audit_close(&w->audit);

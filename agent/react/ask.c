@@ -2,24 +2,24 @@
 
 #include "base/text.h"
 
-#define IDLE_DEFAULT_MS 120000
-
 /* --- Asking ----------------------------------------------------------------------------------- */
 
-static int write_request(struct react *r, struct str *body, struct err *e)
+struct prompt ask_prompt(const struct react *r)
 {
-	struct prompt p = { .model = r->model_name, .workspace = r->workspace, .extra = r->extra };
+	struct prompt p = { .model = r->active->name,
+		.workspace = r->workspace,
+		.extra = r->extra,
+		.language = r->language,
+		.wall_ms = loop_wall(r->loop),
+		.contract = &r->active->contract,
+		.stream = r->active->stream,
+		.talk = &r->talk,
+		.current = r->own,
+		.window = r->active->window };
 
-	p.language = r->language;
-	p.wall_ms = loop_wall(r->loop);
-	p.tools = str_view(&r->tools_schema);
-	if (view_eqs(p.tools, "[]"))
-		p.tools = VIEW_NONE;
-	p.thoughts = r->provider->thoughts;
-	p.talk = &r->talk;
-	p.current = r->own;
-	p.window = r->window;
-	return prompt_write(&p, body, e);
+	if (r->active->contract.tools && !view_eqs(str_view(&r->tools_schema), "[]"))
+		p.tools = str_view(&r->tools_schema);
+	return p;
 }
 
 /* History makes room for the rest, so what does not fit at first is the message itself. */
@@ -30,20 +30,32 @@ static enum engine_fail failed_to_write(const struct react *r, const struct err 
 	return r->iteration == 1 ? ENGINE_FAIL_INPUT : ENGINE_FAIL_TOO_LONG;
 }
 
+/* Older rounds are shorter now, or they are left out as far as they do not fit. */
+static void ask_all_the_same(struct react *r, enum engine_fail fail, const char *why)
+{
+	(void)fail;
+	(void)why;
+	react_ask(r);
+}
+
 void react_ask(struct react *r)
 {
 	struct str body = STR_INIT(PROMPT_BODY_MAX), prefix = STR_INIT(60);
+	const struct prompt p = ask_prompt(r);
 	struct err e = ERR_INIT;
 
+	if (compact_due(r) && compact_or_not(r, COMPACT_KEEP, ask_all_the_same))
+		return;
 	r->iteration++;
 	str_reset(&r->answer);
 	(void)str_addf(&prefix, "call_%llu_%d", (unsigned long long)r->turn, r->iteration);
-	if (write_request(r, &body, &e) < 0) {
+	str_reset(&r->thought);
+	if (prompt_write(&p, &body, &e) < 0) {
 		react_finish(r, failed_to_write(r, &e), e.msg);
 	} else {
 		r->asked_tokens = tokens_of(str_view(&body));
 		react_step(r, REACT_ASKING);
-		if (model_ask(r->model, str_view(&body), str_cstr(&prefix), &e) < 0)
+		if (model_ask(r->active->client, str_view(&body), str_cstr(&prefix), &e) < 0)
 			react_finish(r,
 				e.code == E_NOMEM ? ENGINE_FAIL_INTERNAL : ENGINE_FAIL_NOT_SET_UP,
 				e.msg);
@@ -54,12 +66,20 @@ void react_ask(struct react *r)
 
 /* --- Answers ---------------------------------------------------------------------------------- */
 
-static void count_usage(struct react *r, const struct stream *s)
+void ask_count(struct react *r, const struct stream *s, bool answered)
 {
 	struct stream_usage u = stream_usage(s);
 	struct engine_event ev = { .type = ENGINE_USAGE, .turn = r->turn };
 
-	if (!u.known) {
+	if (!u.known && !answered)
+		return;
+	r->usage.answers++;
+	if (u.known) {
+		r->usage.in += u.in;
+		r->usage.out += u.out;
+		r->usage.cached += u.cached;
+	} else {
+		r->usage.unknown++;
 		u.in = r->asked_tokens;
 		u.out = tokens_of(stream_text(s)) + tokens_of(stream_thought(s));
 		for (size_t i = 0; i < stream_calls(s); i++)
@@ -72,22 +92,40 @@ static void count_usage(struct react *r, const struct stream *s)
 	react_emit(r, &ev);
 }
 
-/* The provider counts otherwise than we do: once, with half of the history, it is tried again. */
-static bool shrink_and_ask(struct react *r)
+/* Half of the history goes. False: there is none. */
+static bool shrink(struct react *r)
 {
 	size_t cut;
 
-	if (r->overflowed || r->own == 0)
+	if (r->own == 0)
 		return false;
-	r->overflowed = true;
 	cut = r->own > 1 ? talk_round_start(&r->talk, r->own / 2) : r->own;
 	if (cut == 0)
 		cut = r->own;
 	talk_drop(&r->talk, 0, cut);
 	r->own -= cut;
-	log_info(r->log, "react",
-		"turn %llu: too long for the model, asked again with less history",
-		(unsigned long long)r->turn);
+	return true;
+}
+
+static void ask_after_overflow(struct react *r, enum engine_fail fail, const char *why)
+{
+	(void)why;
+	if (fail != ENGINE_OK)
+		(void)shrink(r);
+	react_ask(r);
+}
+
+/* The provider counts otherwise than we do: once, it is asked again with less history. */
+static bool ask_with_less(struct react *r)
+{
+	if (r->overflowed || r->own == 0)
+		return false;
+	r->overflowed = true;
+	log_info(r->log, "react", "turn %llu: too long for the model", (unsigned long long)r->turn);
+	if (compact_or_not(r, 1, ask_after_overflow))
+		return true;
+	if (!shrink(r))
+		return false;
 	react_ask(r);
 	return true;
 }
@@ -96,10 +134,15 @@ static void on_model_done(void *arg, const struct model_result *m)
 {
 	struct react *r = arg;
 
-	if (m->fail == ENGINE_OK || stream_usage(m->stream).known)
-		count_usage(r, m->stream);
+	if (r->state == REACT_COMPACTING) {
+		compact_done(r, m);
+		return;
+	}
+	ask_count(r, m->stream, m->fail == ENGINE_OK);
 	(void)str_add(&r->answer, stream_text(m->stream));
-	if (m->fail == ENGINE_FAIL_TOO_LONG && !r->cancelled && shrink_and_ask(r))
+	if (r->active->contract.replays)
+		(void)str_add(&r->thought, stream_thought(m->stream));
+	if (m->fail == ENGINE_FAIL_TOO_LONG && !r->cancelled && ask_with_less(r))
 		return;
 	if (m->fail != ENGINE_OK) {
 		react_finish(r, r->cancelled ? ENGINE_FAIL_CANCELLED : m->fail, m->detail);
@@ -129,7 +172,8 @@ static void emit_text(struct react *r, enum engine_event_type type, struct view 
 {
 	struct engine_event ev = { .type = type, .turn = r->turn, .text = text };
 
-	react_emit(r, &ev);
+	if (r->state != REACT_COMPACTING) /* a summary is not for the user */
+		react_emit(r, &ev);
 }
 
 static void on_model_text(void *arg, struct view piece)
@@ -142,17 +186,15 @@ static void on_model_thought(void *arg, struct view piece)
 	emit_text(arg, ENGINE_THOUGHT, piece);
 }
 
-int ask_open_model(struct react *r, const struct react_env *env, struct err *e)
+int ask_open_model(struct react *r, const struct react_model *m, struct active **out, struct err *e)
 {
-	struct model_env m = { .loop = env->loop, .log = env->log, .http = env->http };
+	struct model_env env = { .loop = r->loop, .log = r->log, .http = r->http };
 
-	m.base_url = r->base_url;
-	m.api_key = env->api_key;
-	m.idle_ms = env->idle_ms > 0 ? env->idle_ms : IDLE_DEFAULT_MS;
-	m.sink.on_text = on_model_text;
-	m.sink.on_thought = on_model_thought;
-	m.sink.arg = r;
-	m.on_done = on_model_done;
-	m.arg = r;
-	return model_open(&r->model, &m, e);
+	env.idle_ms = r->idle_ms;
+	env.sink.on_text = on_model_text;
+	env.sink.on_thought = on_model_thought;
+	env.sink.arg = r;
+	env.on_done = on_model_done;
+	env.arg = r;
+	return active_open(out, m, &env, e);
 }

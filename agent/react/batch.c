@@ -38,7 +38,7 @@ static void work(struct react *r);
 /* A result too long for the window keeps its head and its tail. */
 static int fit_result(const struct react *r, struct view text, struct str *out)
 {
-	size_t max = prompt_result_max(r->window), head = max / 4 * 3, tail = max / 4;
+	size_t max = prompt_result_max(r->active->window), head = max / 4 * 3, tail = max / 4;
 	struct view rest;
 
 	if (text.n <= max)
@@ -439,7 +439,7 @@ static int add_calls(struct react *r, const struct stream *s)
 			msg_set_fault(m, c.args_fault) < 0)
 			return -1;
 	}
-	return msg_set_thought(m, stream_thought(s));
+	return r->active->contract.replays ? msg_set_thought(m, stream_thought(s)) : 0;
 }
 
 /* The calls of the newest message. They stay where they are: nothing is added to the talk before

@@ -3,10 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define MESSAGE_BYTES_MAX  ((int64_t)4 << 20)
 #define CALLS_BYTES_MAX    ((size_t)64 << 20)
 #define ROUND_MESSAGES_MAX 400
 #define ROUND_BYTES_MAX    ((size_t)3 << 20)
+
+#define SUMMARY_ASKED "Summarise our conversation up to here, so that we can go on from it."
 
 static const char *const steps[] = {
 	"CREATE TABLE react_session("
@@ -31,6 +35,25 @@ static const char *const steps[] = {
 	"	bytes INTEGER NOT NULL,"
 	"	PRIMARY KEY(session, round, seq)"
 	") WITHOUT ROWID;",
+
+	"ALTER TABLE react_message ADD COLUMN thought TEXT;"
+	"CREATE TABLE react_summary("
+	"	session INTEGER PRIMARY KEY REFERENCES react_session(id) ON DELETE CASCADE,"
+	"	upto INTEGER NOT NULL," /* the newest round it stands for */
+	"	text TEXT NOT NULL,"
+	"	made_ms INTEGER NOT NULL);"
+	/* Outlives its conversation until the day is over. */
+	"CREATE TABLE react_usage("
+	"	key TEXT NOT NULL,"
+	"	session INTEGER NOT NULL,"
+	"	day INTEGER NOT NULL," /* YYYYMMDD */
+	"	tokens_in INTEGER NOT NULL,"
+	"	tokens_out INTEGER NOT NULL,"
+	"	cached INTEGER NOT NULL,"
+	"	answers INTEGER NOT NULL,"
+	"	unknown INTEGER NOT NULL,"
+	"	PRIMARY KEY(key, session, day)"
+	") WITHOUT ROWID;",
 };
 
 enum {
@@ -45,6 +68,14 @@ enum {
 	Q_PUT,
 	Q_DROP,
 	Q_TOUCH,
+	Q_LIST,
+	Q_OWNS,
+	Q_SUMMARY,
+	Q_UPTO,
+	Q_SUMMARISE,
+	Q_COUNT_USAGE,
+	Q_USAGE,
+	Q_OLD_USAGE,
 	Q_COUNT
 };
 
@@ -59,19 +90,45 @@ static const char *const queries[Q_COUNT] = {
 		" (SELECT id FROM react_session WHERE key = ?1 ORDER BY touched_ms DESC, id DESC"
 		"  LIMIT ?2)",
 	[Q_ROUNDS] = "SELECT round, SUM(tokens), COUNT(*), SUM(bytes) FROM react_message"
-		     " WHERE session = ?1 GROUP BY round ORDER BY round DESC",
+		     " WHERE session = ?1 AND round > ?2 GROUP BY round ORDER BY round DESC",
 	/* A row that is too big is not even read. */
-	[Q_MESSAGES] = "SELECT round, role, text, calls, call_id FROM react_message"
+	[Q_MESSAGES] = "SELECT round, role, text, calls, call_id, thought FROM react_message"
 		       " WHERE session = ?1 AND round >= ?2 AND round NOT IN (SELECT round FROM"
 		       " react_message WHERE session = ?1 AND length(CAST(text AS BLOB)) +"
-		       " ifnull(length(CAST(calls AS BLOB)), 0) > ?3)"
+		       " ifnull(length(CAST(calls AS BLOB)), 0) +"
+		       " ifnull(length(CAST(thought AS BLOB)), 0) > ?3)"
 		       " ORDER BY round, seq",
 	[Q_LAST] = "SELECT ifnull(MAX(round), 0) FROM react_message WHERE session = ?1",
 	[Q_PUT] =
 		"INSERT INTO react_message(session, round, seq, role, text, calls, call_id, tokens,"
-		" bytes) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+		" bytes, thought) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[Q_DROP] = "DELETE FROM react_message WHERE session = ?1 AND round < ?2",
 	[Q_TOUCH] = "UPDATE react_session SET touched_ms = ?2 WHERE id = ?1",
+	[Q_LIST] = "SELECT s.id, s.touched_ms, ifnull(o.session = s.id, 0),"
+		   " (SELECT substr(m.text, 1, 80) FROM react_message m"
+		   "  WHERE m.session = s.id AND m.role = 'user' ORDER BY m.round, m.seq LIMIT 1)"
+		   " FROM react_session s LEFT JOIN react_open o ON o.key = s.key"
+		   " WHERE s.key = ?1"
+		   " AND EXISTS(SELECT 1 FROM react_message m WHERE m.session = s.id)"
+		   " ORDER BY s.touched_ms DESC, s.id DESC LIMIT ?2",
+	[Q_OWNS] = "SELECT 1 FROM react_session WHERE id = ?1 AND key = ?2",
+	[Q_SUMMARY] = "SELECT upto, text FROM react_summary WHERE session = ?1",
+	[Q_UPTO] = "SELECT ifnull(MAX(upto), 0) FROM react_summary WHERE session = ?1",
+	[Q_SUMMARISE] = "INSERT INTO react_summary(session, upto, text, made_ms)"
+			" VALUES(?1, ?2, ?3, ?4) ON CONFLICT(session) DO UPDATE SET"
+			" upto = excluded.upto, text = excluded.text, made_ms = excluded.made_ms",
+	[Q_COUNT_USAGE] =
+		"INSERT INTO react_usage(key, session, day, tokens_in, tokens_out, cached, answers,"
+		" unknown) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(key, session, day)"
+		" DO UPDATE SET tokens_in = tokens_in + excluded.tokens_in,"
+		" tokens_out = tokens_out + excluded.tokens_out, cached = cached + excluded.cached,"
+		" answers = answers + excluded.answers, unknown = unknown + excluded.unknown",
+	[Q_USAGE] = "SELECT ifnull(SUM(tokens_in), 0), ifnull(SUM(tokens_out), 0),"
+		    " ifnull(SUM(cached), 0), ifnull(SUM(answers), 0), ifnull(SUM(unknown), 0)"
+		    " FROM react_usage WHERE key = ?1 AND (?2 = 0 OR session = ?2)"
+		    " AND (?3 = 0 OR day = ?3)",
+	[Q_OLD_USAGE] = "DELETE FROM react_usage WHERE key = ?1 AND day < ?2"
+			" AND session NOT IN (SELECT id FROM react_session WHERE key = ?1)",
 };
 
 struct history {
@@ -134,6 +191,13 @@ static int open_session(struct history *h, const char *key, int64_t *session, st
 	return one_number(h->q[Q_OPEN], session, e);
 }
 
+static int point(struct history *h, const char *key, int64_t session, struct err *e)
+{
+	stmt_text(h->q[Q_POINT], 1, view_of(key));
+	stmt_int(h->q[Q_POINT], 2, session);
+	return stmt_run(h->q[Q_POINT], e);
+}
+
 static int begin(struct history *h, const char *key, int64_t now_ms, int64_t *session,
 	struct err *e)
 {
@@ -144,9 +208,7 @@ static int begin(struct history *h, const char *key, int64_t now_ms, int64_t *se
 	if (stmt_run(h->q[Q_BEGIN], e) < 0)
 		goto fail;
 	*session = db_last_id(h->db);
-	stmt_text(h->q[Q_POINT], 1, view_of(key));
-	stmt_int(h->q[Q_POINT], 2, *session);
-	if (stmt_run(h->q[Q_POINT], e) < 0)
+	if (point(h, key, *session, e) < 0)
 		goto fail;
 	stmt_text(h->q[Q_FORGET], 1, view_of(key));
 	stmt_int(h->q[Q_FORGET], 2, HISTORY_SESSIONS_MAX);
@@ -181,11 +243,50 @@ int history_begin(struct history *h, const char *key, int64_t now_ms, struct err
 	return empty ? 0 : begin(h, key, now_ms, &session, e);
 }
 
+static void take_item(struct stmt *q, struct history_item *out)
+{
+	struct view words = stmt_col_text(q, 3);
+
+	memset(out, 0, sizeof(*out));
+	out->session = stmt_col_int(q, 0);
+	out->touched_ms = stmt_col_int(q, 1);
+	out->open = stmt_col_int(q, 2) != 0;
+	(void)copy_z(out->words, sizeof(out->words),
+		view_cut(words, utf8_cut(words, HISTORY_WORDS_MAX)));
+}
+
+int history_list(struct history *h, const char *key, struct history_item *out, int max,
+	struct err *e)
+{
+	struct stmt *q = h->q[Q_LIST];
+	int n = 0, rc;
+
+	stmt_text(q, 1, view_of(key));
+	stmt_int(q, 2, max);
+	while ((rc = stmt_step(q, e)) > 0)
+		if (n < max)
+			take_item(q, &out[n++]);
+	return rc < 0 ? -1 : n;
+}
+
+int history_switch(struct history *h, const char *key, int64_t session, struct err *e)
+{
+	int64_t one;
+	int rc;
+
+	stmt_int(h->q[Q_OWNS], 1, session);
+	stmt_text(h->q[Q_OWNS], 2, view_of(key));
+	rc = one_number(h->q[Q_OWNS], &one, e);
+	if (rc == 0)
+		return err_set(e, E_NOTFOUND, "this conversation is no longer kept");
+	return rc < 0 ? -1 : point(h, key, session, e);
+}
+
 /* --- Loading ---------------------------------------------------------------------------------- */
 
-/* From which round on everything fits. */
-static int first_round(struct history *h, int64_t session, uint64_t tokens, int64_t *first,
-	struct err *e)
+/* From which of the rounds behind this one on everything fits. */
+static int first_round(struct history *h, int64_t session, int64_t behind, uint64_t tokens,
+	int64_t *first, struct err *e)
 {
 	struct stmt *q = h->q[Q_ROUNDS];
 	int64_t messages = 0, bytes = 0;
@@ -194,6 +295,7 @@ static int first_round(struct history *h, int64_t session, uint64_t tokens, int6
 
 	*first = INT64_MAX;
 	stmt_int(q, 1, session);
+	stmt_int(q, 2, behind);
 	while ((rc = stmt_step(q, e)) > 0) {
 		int64_t cost = stmt_col_int(q, 1);
 
@@ -223,8 +325,18 @@ static int role_of(struct view name, enum role *out)
 	return -1;
 }
 
+/* Reasoning is good to have, but a message does without. */
+static int take_thought(struct stmt *q, struct msg *m)
+{
+	struct view v = stmt_col_text(q, 5);
+
+	if (v.n == 0 || !utf8_valid(v) || memchr(v.p, '\0', v.n))
+		return 0;
+	return msg_set_thought(m, v);
+}
+
 /* The current row. 1: taken, 0: no good, -1: no memory. */
-static int take_row(struct stmt *q, struct talk *out)
+static int take_message(struct stmt *q, struct talk *out)
 {
 	struct msg *m;
 	enum role role;
@@ -239,11 +351,21 @@ static int take_row(struct stmt *q, struct talk *out)
 		return talk_add_result(out, id, stmt_col_text(q, 2)) ? 1 : -1;
 	}
 	m = talk_add(out, role, stmt_col_text(q, 2));
-	if (!m)
+	if (!m || take_thought(q, m) < 0)
 		return -1;
 	if (role == ROLE_ASSISTANT && !stmt_col_null(q, 3))
 		return msg_calls_parse(m, stmt_col_text(q, 3), NULL) < 0 ? 0 : 1;
 	return 1;
+}
+
+static int take_row(struct stmt *q, struct talk *out)
+{
+	size_t before = out->n;
+	int rc = take_message(q, out);
+
+	if (out->n > before)
+		out->list[before].round = stmt_col_int(q, 0);
+	return rc;
 }
 
 /* The round that began at `from` is over: keep it or not. */
@@ -292,12 +414,55 @@ static int read_rounds(struct history *h, int64_t session, int64_t first, struct
 	return rc;
 }
 
+int history_summary(struct talk *out, struct view text, int64_t upto)
+{
+	struct msg *ask = talk_add(out, ROLE_USER, VIEW(SUMMARY_ASKED)), *answer;
+
+	if (!ask)
+		return -1;
+	ask->round = upto;
+	answer = talk_add(out, ROLE_ASSISTANT, text);
+	if (!answer) {
+		talk_cut(out, out->n - 1);
+		return -1;
+	}
+	answer->round = upto;
+	return 0;
+}
+
+/* The summary, if there is a sound one; *upto: what it stands for, else 0. */
+static int read_summary(struct history *h, int64_t session, struct talk *out, int64_t *upto,
+	struct err *e)
+{
+	struct stmt *q = h->q[Q_SUMMARY];
+	size_t before = out->n;
+	int rc;
+
+	*upto = 0;
+	stmt_int(q, 1, session);
+	rc = stmt_step(q, e);
+	if (rc <= 0)
+		return rc;
+	*upto = stmt_col_int(q, 0);
+	if (history_summary(out, stmt_col_text(q, 1), *upto) < 0)
+		rc = err_set(e, E_NOMEM, "history");
+	stmt_reset(q);
+	if (rc > 0 && !talk_round_valid(out, before, out->n)) {
+		log_warn(h->log, "react", "the summary of conversation %lld is damaged",
+			(long long)session);
+		talk_cut(out, before);
+		*upto = 0; /* then the rounds themselves are read */
+	}
+	return rc < 0 ? -1 : 0;
+}
+
 int history_load(struct history *h, int64_t session, uint64_t tokens, struct talk *out,
 	struct err *e)
 {
-	int64_t first;
+	int64_t first, upto;
 
-	if (first_round(h, session, tokens, &first, e) < 0)
+	if (read_summary(h, session, out, &upto, e) < 0 ||
+		first_round(h, session, upto, tokens, &first, e) < 0)
 		return -1;
 	return first == INT64_MAX ? 0 : read_rounds(h, session, first, out, e);
 }
@@ -306,7 +471,7 @@ int history_load(struct history *h, int64_t session, uint64_t tokens, struct tal
 
 static size_t msg_bytes(const struct msg *m)
 {
-	size_t n = m->n;
+	size_t n = m->n + view_of(m->thought).n;
 
 	for (size_t i = 0; i < m->ncalls; i++)
 		n += strlen(m->calls[i].args);
@@ -333,6 +498,7 @@ static int put(struct history *h, int64_t session, int64_t round, int64_t seq, c
 {
 	static const char *const roles[] = { "user", "assistant", "tool" };
 	struct str calls = STR_INIT(CALLS_BYTES_MAX);
+	struct view thought = view_of(m->thought);
 	struct stmt *q = h->q[Q_PUT];
 	int rc = -1;
 
@@ -346,7 +512,8 @@ static int put(struct history *h, int64_t session, int64_t round, int64_t seq, c
 	stmt_text(q, 6, m->ncalls > 0 ? str_view(&calls) : VIEW_NONE);
 	stmt_text(q, 7, view_of(m->call_id));
 	stmt_int(q, 8, (int64_t)msg_tokens(m));
-	stmt_int(q, 9, (int64_t)(m->n + calls.n));
+	stmt_int(q, 9, (int64_t)(m->n + calls.n + thought.n));
+	stmt_text(q, 10, thought);
 	rc = stmt_run(q, e);
 out:
 	str_release(&calls);
@@ -358,7 +525,7 @@ static int shrink(struct history *h, int64_t session, struct err *e)
 {
 	int64_t first;
 
-	if (first_round(h, session, UINT64_MAX, &first, e) < 0)
+	if (first_round(h, session, 0, UINT64_MAX, &first, e) < 0)
 		return -1;
 	stmt_int(h->q[Q_DROP], 1, session);
 	stmt_int(h->q[Q_DROP], 2, first);
@@ -396,4 +563,86 @@ int history_save(struct history *h, int64_t session, const struct talk *t, size_
 		return -1;
 	}
 	return db_commit(h->db, e);
+}
+
+/* --- Summaries -------------------------------------------------------------------------------- */
+
+int history_mark(struct history *h, int64_t session, struct history_mark *out, struct err *e)
+{
+	stmt_int(h->q[Q_LAST], 1, session);
+	if (one_number(h->q[Q_LAST], &out->last, e) < 0)
+		return -1;
+	stmt_int(h->q[Q_UPTO], 1, session);
+	return one_number(h->q[Q_UPTO], &out->upto, e) < 0 ? -1 : 0;
+}
+
+static int summarise(struct history *h, int64_t session, const struct history_mark *was,
+	int64_t upto, struct view text, int64_t now_ms, struct err *e)
+{
+	struct stmt *q = h->q[Q_SUMMARISE];
+	struct history_mark now = { 0, 0 };
+
+	if (history_mark(h, session, &now, e) < 0)
+		return -1;
+	if (now.last != was->last || now.upto != was->upto || upto > now.last)
+		return err_set(e, E_CONFLICT, "the conversation has changed meanwhile");
+	stmt_int(q, 1, session);
+	stmt_int(q, 2, upto);
+	stmt_text(q, 3, text);
+	stmt_int(q, 4, now_ms);
+	return stmt_run(q, e);
+}
+
+int history_summarise(struct history *h, int64_t session, const struct history_mark *was,
+	int64_t upto, struct view text, int64_t now_ms, struct err *e)
+{
+	if (db_begin(h->db, e) < 0)
+		return -1;
+	if (summarise(h, session, was, upto, text, now_ms, e) < 0) {
+		db_rollback(h->db);
+		return -1;
+	}
+	return db_commit(h->db, e);
+}
+
+/* --- Usage ------------------------------------------------------------------------------------ */
+
+int history_add_usage(struct history *h, const char *key, int64_t session, int64_t day,
+	const struct history_usage *u, struct err *e)
+{
+	struct stmt *q = h->q[Q_COUNT_USAGE], *old = h->q[Q_OLD_USAGE];
+
+	stmt_text(q, 1, view_of(key));
+	stmt_int(q, 2, session);
+	stmt_int(q, 3, day);
+	stmt_int(q, 4, (int64_t)u->in);
+	stmt_int(q, 5, (int64_t)u->out);
+	stmt_int(q, 6, (int64_t)u->cached);
+	stmt_int(q, 7, (int64_t)u->answers);
+	stmt_int(q, 8, (int64_t)u->unknown);
+	stmt_text(old, 1, view_of(key));
+	stmt_int(old, 2, day);
+	return stmt_run(q, e) < 0 ? -1 : stmt_run(old, e);
+}
+
+int history_get_usage(struct history *h, const char *key, int64_t session, int64_t day,
+	struct history_usage *out, struct err *e)
+{
+	uint64_t *const fields[] = { &out->in, &out->out, &out->cached, &out->answers,
+		&out->unknown };
+	struct stmt *q = h->q[Q_USAGE];
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	stmt_text(q, 1, view_of(key));
+	stmt_int(q, 2, session);
+	stmt_int(q, 3, day);
+	rc = stmt_step(q, e);
+	for (int i = 0; rc > 0 && i < 5; i++) {
+		int64_t n = stmt_col_int(q, i);
+
+		*fields[i] = n > 0 ? (uint64_t)n : 0;
+	}
+	stmt_reset(q);
+	return rc < 0 ? -1 : 0;
 }

@@ -121,7 +121,7 @@ static int attempt_start(struct model *m, struct err *e)
 {
 	struct http_header headers[4] = {
 		{ "Content-Type", "application/json" },
-		{ "Accept", "text/event-stream" },
+		{ "Accept", m->env.stream ? "text/event-stream" : "application/json" },
 	};
 	struct http_req req = {
 		.method = "POST",
@@ -139,11 +139,10 @@ static int attempt_start(struct model *m, struct err *e)
 
 	if (attempt_open(m, e) < 0)
 		return -1;
-	if (m->authorization) {
-		headers[2].name = "Authorization";
-		headers[2].value = m->authorization;
-		req.nheaders = 3;
-	}
+	if (m->authorization)
+		headers[req.nheaders++] = (struct http_header){ "Authorization", m->authorization };
+	if (m->env.header_name)
+		headers[req.nheaders++] = (struct http_header){ m->env.header_name, m->env.header };
 	if (http_start(&m->call, m->env.http, &req, e) < 0)
 		return -1;
 	step(m, MODEL_ASKING);

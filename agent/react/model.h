@@ -28,7 +28,9 @@ struct model_env {
 	struct loop *loop;
 	struct log *log;
 	struct http *http;
-	const char *base_url, *api_key; /* copied */
+	const char *base_url, *api_key;   /* copied */
+	const char *header_name, *header; /* one more, or NULL; both live as long as the client */
+	bool stream;                      /* what the requests ask for */
 	int64_t idle_ms;
 	struct stream_sink sink;
 	void (*on_done)(void *arg, const struct model_result *r); /* once for each question */

@@ -121,9 +121,35 @@ static void write_messages(struct json_out *w, const struct prompt *p, struct vi
 	for (size_t i = f->from; i < p->talk->n; i++) {
 		bool elide = i >= p->current && i < f->elide_to;
 
-		msg_write(w, &p->talk->list[i], elide, p->thoughts && i >= p->current);
+		msg_write(w, &p->talk->list[i], elide, p->contract->replays);
 	}
 	json_close_array(w);
+}
+
+void prompt_head(struct json_out *w, const struct contract *c, const char *model, bool stream)
+{
+	json_put_z(w, "model", model);
+	json_put_bool(w, "stream", stream);
+	if (stream) {
+		json_open(w, "stream_options");
+		json_put_bool(w, "include_usage", true);
+		json_close(w);
+	}
+	for (const struct provider_member *m = c->request; m->name; m++)
+		json_put_raw(w, m->name, view_of(m->json));
+}
+
+int64_t prompt_estimate(const struct prompt *p)
+{
+	struct str sys = STR_INIT(SYSTEM_MAX);
+	int64_t n = -1;
+
+	add_system(&sys, p);
+	if (str_ok(&sys))
+		n = (int64_t)(tokens_of(str_view(&sys)) + tokens_of(p->tools) +
+			      talk_tokens(p->talk, 0, p->talk->n));
+	str_release(&sys);
+	return n;
 }
 
 int prompt_write(const struct prompt *p, struct str *out, struct err *e)
@@ -142,11 +168,7 @@ int prompt_write(const struct prompt *p, struct str *out, struct err *e)
 		goto out;
 	json_out_begin(&w, out);
 	json_open(&w, NULL);
-	json_put_z(&w, "model", p->model);
-	json_put_bool(&w, "stream", true);
-	json_open(&w, "stream_options");
-	json_put_bool(&w, "include_usage", true);
-	json_close(&w);
+	prompt_head(&w, p->contract, p->model, p->stream);
 	write_messages(&w, p, str_view(&sys), &f);
 	if (p->tools.n > 0)
 		json_put_raw(&w, "tools", p->tools);

@@ -3,21 +3,37 @@
 #define AGENT_REACT_REACT_PRIVATE_H
 
 #include "agent/approval.h"
+#include "agent/react/active.h"
 #include "agent/react/history.h"
 #include "agent/react/model.h"
 #include "agent/react/progress.h"
 #include "agent/react/prompt.h"
-#include "agent/react/provider.h"
 #include "agent/react/react.h"
 #include "agent/react/talk.h"
 
-#define KEPT_TEXT_MAX ((size_t)512 << 10) /* of one answer, in the history */
+#define KEPT_TEXT_MAX          ((size_t)512 << 10) /* of one answer, in the history */
+#define COMPACT_TRANSCRIPT_MAX 60000               /* characters that are summarised at once */
+#define COMPACT_SUMMARY_MAX    20000               /* characters of a summary */
+#define COMPACT_KEEP           3                   /* newest rounds that stay as they are */
+
+struct react;
+
+/* A summary under way, or none. */
+struct compact {
+	bool tried;               /* in this turn */
+	size_t boundary;          /* messages before this one are to be summarised */
+	int64_t upto;             /* the newest of their rounds */
+	uint64_t before;          /* tokens, of a /compact */
+	struct history_mark mark; /* when the talk was loaded, or last summarised */
+	void (*then)(struct react *r, enum engine_fail fail, const char *why);
+};
 
 enum react_state {
 	REACT_IDLE,
-	REACT_ASKING,  /* the model answers, or a retry waits */
-	REACT_WORKING, /* tools run, or the user is asked about one */
-	REACT_ENDING   /* the end is decided and on its way */
+	REACT_ASKING,     /* the model answers, or a retry waits */
+	REACT_COMPACTING, /* it is asked for a summary of older rounds */
+	REACT_WORKING,    /* tools run, or the user is asked about one */
+	REACT_ENDING      /* the end is decided and on its way */
 };
 
 struct react {
@@ -25,16 +41,17 @@ struct react {
 	struct loop *loop;
 	struct log *log;
 	struct tools *tools;
-	char *base_url, *model_name, *extra, *workspace;
-	const struct provider *provider;
-	int64_t token_budget, window;
+	char *extra, *workspace;
+	int64_t token_budget, idle_ms;
 	int max_iterations;
-	bool set_up;
+	struct http *http;
+	struct react_choice choice; /* look NULL: none */
 
 	struct history *history;
-	struct model *model;
 	struct approvals *approvals;
-	struct timer *soon; /* ends and cancels never happen under somebody's feet */
+	struct active *active;
+	struct active *next; /* chosen while a turn ran; takes over when it has ended */
+	struct timer *soon;  /* ends and cancels never happen under somebody's feet */
 
 	/* of the running turn */
 	enum react_state state;
@@ -46,17 +63,23 @@ struct react {
 	size_t own; /* where this turn's round begins in talk */
 	struct str tools_schema;
 	int iteration;
-	uint64_t asked_tokens; /* estimate of the request under way */
-	uint64_t tokens_in, tokens_out;
+	uint64_t asked_tokens;          /* estimate of the request under way */
+	uint64_t tokens_in, tokens_out; /* an estimate where the provider gives none */
+	struct history_usage usage;     /* only what the provider has told */
 	struct progress progress;
 	struct batch *batch; /* the calls that are being worked off, or NULL */
 	bool cancelled, acted, keep, overflowed;
+	bool command; /* the turn is a /compact */
+	struct compact compact;
 
 	enum engine_fail fail;
 	struct str detail, answer;
+	struct str thought; /* behind the answer */
 };
 
 /* react.c: the life of a turn. */
+bool react_zh(const struct react *r); /* the turn's language */
+void react_settle(struct react *r);   /* a model chosen meanwhile takes over, unless a turn runs */
 void react_step(struct react *r, enum react_state to);
 void react_emit(struct react *r, const struct engine_event *ev);
 /* The end is decided; it is reported from the loop. detail is made safe here. */
@@ -66,7 +89,27 @@ void react_cancel(struct react *r);
 
 /* ask.c: a question to the model, and what to make of its answer. */
 void react_ask(struct react *r);
-int ask_open_model(struct react *r, const struct react_env *env, struct err *e);
+int ask_open_model(struct react *r, const struct react_model *m, struct active **out,
+	struct err *e);
+void ask_count(struct react *r, const struct stream *s, bool answered);
+struct prompt ask_prompt(const struct react *r); /* all of it */
+
+/* compact.c: older rounds give way to a summary of them, before the window is full. */
+bool compact_due(const struct react *r);
+/* Summarise all but the newest `keep` rounds, then call `then`: ENGINE_OK, or why not; the talk is
+ * as before in that case. 1: the model is asked. 0: there is nothing to summarise. */
+int compact_begin(struct react *r, int keep,
+	void (*then)(struct react *r, enum engine_fail fail, const char *why), struct err *e);
+/* The same where it may as well not be; false: it is not. */
+bool compact_or_not(struct react *r, int keep,
+	void (*then)(struct react *r, enum engine_fail fail, const char *why));
+void compact_done(struct react *r, const struct model_result *m);
+void compact_command(struct react *r); /* a turn that is nothing but this */
+
+/* command.c: what is answered without asking the model. */
+int react_command(struct engine *g, enum engine_command cmd, const char *conversation,
+	struct view arg, const char *language, struct str *reply, struct err *e);
+int64_t react_today(const struct react *r); /* YYYYMMDD, local time */
 
 /* batch.c: the tool calls of one answer: reads side by side, what acts or needs the user's consent
  * one after the other, the results in the order of the calls. */

@@ -7,11 +7,15 @@
 
 #define BUDGET_DEFAULT     1000000
 #define ITERATIONS_DEFAULT 50
-#define WINDOW_DEFAULT     128000
-#define WINDOW_MIN         4000
+#define IDLE_DEFAULT_MS    120000
 #define TOOLS_SCHEMA_MAX   ((size_t)1 << 20)
 
-static const char *const state_names[] = { "idle", "asking", "working", "ending" };
+static const char *const state_names[] = { "idle", "asking", "compacting", "working", "ending" };
+
+bool react_zh(const struct react *r)
+{
+	return r->language && strcmp(r->language, "zh") == 0;
+}
 
 void react_step(struct react *r, enum react_state to)
 {
@@ -41,11 +45,14 @@ void react_finish(struct react *r, enum engine_fail fail, const char *detail)
 static int react_save(void *arg, struct err *e)
 {
 	struct react *r = arg;
+	bool keep = r->keep;
 
-	if (!r->keep)
-		return 0;
 	r->keep = false;
-	return history_save(r->history, r->session, &r->talk, r->own, loop_wall(r->loop), e);
+	if (r->usage.answers > 0 && history_add_usage(r->history, r->conversation, r->session,
+					    react_today(r), &r->usage, e) < 0)
+		return -1;
+	return keep ? history_save(r->history, r->session, &r->talk, r->own, loop_wall(r->loop), e)
+	            : 0;
 }
 
 static void turn_clear(struct react *r)
@@ -57,13 +64,16 @@ static void turn_clear(struct react *r)
 	str_release(&r->tools_schema);
 	str_release(&r->detail);
 	str_release(&r->answer);
+	str_release(&r->thought);
 	free(r->language);
 	free(r->conversation);
 	r->language = r->conversation = NULL;
 	r->own = 0;
-	r->cancelled = r->acted = r->keep = r->overflowed = false;
+	r->cancelled = r->acted = r->keep = r->overflowed = r->command = false;
 	r->iteration = 0;
 	r->tokens_in = r->tokens_out = 0;
+	memset(&r->usage, 0, sizeof(r->usage));
+	memset(&r->compact, 0, sizeof(r->compact));
 	memset(&r->progress, 0, sizeof(r->progress));
 }
 
@@ -78,13 +88,23 @@ static void turn_done(struct react *r)
 	ev.acted = r->acted;
 	ev.tokens_in = r->tokens_in;
 	ev.tokens_out = r->tokens_out;
-	ev.save = r->keep ? react_save : NULL;
+	ev.save = r->keep || r->usage.answers > 0 ? react_save : NULL;
 	ev.save_arg = r;
 	r->cancelled = false; /* this one event is let through */
 	react_emit(r, &ev);
 	turn_clear(r);
 	react_step(r, REACT_IDLE);
 	r->turn = 0;
+	react_settle(r);
+}
+
+void react_settle(struct react *r)
+{
+	if (r->state != REACT_IDLE || !r->next)
+		return;
+	active_close(&r->active);
+	r->active = r->next;
+	r->next = NULL;
 }
 
 /* --- A turn ----------------------------------------------------------------------------------- */
@@ -101,11 +121,15 @@ static int load_turn(struct react *r, const struct turn_input *in, struct err *e
 	if (r->tools && (tools_turn_begin(r->tools, in->turn, in->conversation, in->text, e) < 0 ||
 				tools_schema(r->tools, in->origin, &r->tools_schema, e) < 0))
 		return -1;
+	/* What does not fit into the window may still be summarised. */
 	if (history_session(r->history, in->conversation, loop_wall(r->loop), &r->session, e) < 0 ||
-		history_load(r->history, r->session, prompt_room(r->window), &r->talk, e) < 0)
+		history_load(r->history, r->session,
+			prompt_room(r->active->window) + COMPACT_TRANSCRIPT_MAX, &r->talk, e) < 0 ||
+		history_mark(r->history, r->session, &r->compact.mark, e) < 0)
 		return -1;
 	r->own = r->talk.n;
-	if (!talk_add(&r->talk, ROLE_USER, in->text))
+	r->command = view_eqs(in->text, "/compact");
+	if (!r->command && !talk_add(&r->talk, ROLE_USER, in->text))
 		return err_set(e, E_NOMEM, "a message of %zu bytes", in->text.n);
 	return 0;
 }
@@ -113,6 +137,7 @@ static int load_turn(struct react *r, const struct turn_input *in, struct err *e
 static int react_start(struct engine *g, const struct turn_input *in, struct err *e)
 {
 	const struct str detail = STR_INIT(400), answer = STR_INIT(ENGINE_ANSWER_MAX);
+	const struct str thought = STR_INIT(STREAM_TOTAL_MAX);
 	struct react *r = (struct react *)g;
 	struct err why = ERR_INIT;
 
@@ -123,15 +148,20 @@ static int react_start(struct engine *g, const struct turn_input *in, struct err
 	r->origin = in->origin;
 	r->detail = detail;
 	r->answer = answer;
-	if (!r->set_up)
+	r->thought = thought;
+	if (!r->active->set_up)
 		react_finish(r, ENGINE_FAIL_NOT_SET_UP,
-			r->base_url[0] ? "model.name is not set" : "model.base_url is not set");
+			r->active->base_url[0]
+				? "model.name is not set"
+				: "neither model.provider nor model.base_url is set");
 	else if (in->text.n == 0 || in->text.n > ENGINE_INPUT_MAX || !utf8_valid(in->text) ||
 		 memchr(in->text.p, '\0', in->text.n))
 		react_finish(r, ENGINE_FAIL_INPUT,
 			"the message is empty, too big or not valid text");
 	else if (load_turn(r, in, &why) < 0)
 		react_finish(r, ENGINE_FAIL_STORAGE, why.msg);
+	else if (r->command)
+		compact_command(r);
 	else
 		react_ask(r);
 	return 0;
@@ -152,11 +182,12 @@ static void react_on_soon(void *arg)
 			batch_go_on(r);
 		break;
 	case REACT_ASKING:
+	case REACT_COMPACTING:
 		if (!r->cancelled)
 			break;
-		if (model_stream(r->model))
-			(void)str_add(&r->answer, stream_text(model_stream(r->model)));
-		model_cancel(r->model);
+		if (r->state == REACT_ASKING && model_stream(r->active->client))
+			(void)str_add(&r->answer, stream_text(model_stream(r->active->client)));
+		model_cancel(r->active->client);
 		r->fail = ENGINE_FAIL_CANCELLED;
 		react_step(r, REACT_ENDING);
 		turn_done(r);
@@ -188,35 +219,21 @@ static int react_answer(struct engine *g, const char *id, int choice, struct err
 	return 0;
 }
 
-static int react_command(struct engine *g, enum engine_command cmd, const char *conversation,
-	struct view arg, const char *language, struct str *reply, struct err *e)
-{
-	struct react *r = (struct react *)g;
-	bool zh = language && strcmp(language, "zh") == 0;
-
-	(void)arg;
-	if (cmd != ENGINE_CMD_NEW)
-		return err_set(e, E_UNSUPPORTED, "the built-in engine has no such command");
-	if (history_begin(r->history, conversation, loop_wall(r->loop), e) < 0)
-		return -1;
-	approvals_forget(r->approvals, conversation);
-	(void)str_adds(reply, zh ? "好，新的对话开始了。" : "A new conversation begins.");
-	return 0;
-}
-
 static void react_describe(const struct engine *g, struct str *out)
 {
 	const struct react *r = (const struct react *)g;
-	struct http_url url;
 
-	(void)str_adds(out, "react");
-	if (!r->set_up || http_url_parse(view_of(r->base_url), &url, NULL) < 0) {
-		(void)str_adds(out, ", no model set up");
-		return;
-	}
-	(void)str_addf(out, ", %s%s", r->provider->name, r->provider->name[0] ? " " : "");
-	(void)text_visible(view_of(r->model_name), out);
-	(void)str_addf(out, " at %.*s", VIEW_FMT(url.host));
+	(void)str_adds(out, "react, ");
+	active_describe(r->next ? r->next : r->active, out);
+}
+
+/* These reach the engine as turns. */
+static const char *const *react_commands(const struct engine *g)
+{
+	static const char *const list[] = { "compact", NULL };
+
+	(void)g;
+	return list;
 }
 
 static void react_close(struct engine **gp)
@@ -227,13 +244,12 @@ static void react_close(struct engine **gp)
 		return;
 	*gp = NULL;
 	r->engine.on_event = NULL;
-	model_close(&r->model);
+	active_close(&r->active);
+	active_close(&r->next);
 	timer_free(&r->soon);
 	history_close(&r->history);
 	turn_clear(r);
 	approvals_close(&r->approvals);
-	free(r->base_url);
-	free(r->model_name);
 	free(r->extra);
 	free(r->workspace);
 	free(r);
@@ -246,6 +262,7 @@ static const struct engine_ops react_ops = {
 	.answer = react_answer,
 	.command = react_command,
 	.close = react_close,
+	.commands = react_commands,
 	.describe = react_describe,
 };
 
@@ -253,26 +270,15 @@ static const struct engine_ops react_ops = {
 
 static int copy_settings(struct react *r, const struct react_env *env, struct err *e)
 {
-	struct http_url url;
-
-	r->base_url = strdup(env->base_url ? env->base_url : "");
-	r->model_name = strdup(env->model ? env->model : "");
 	r->extra = strdup(env->system_extra ? env->system_extra : "");
 	r->workspace = strdup(env->workspace ? env->workspace : "");
-	if (!r->base_url || !r->model_name || !r->extra || !r->workspace)
+	if (!r->extra || !r->workspace)
 		return err_set(e, E_NOMEM, "the engine");
-	r->provider = provider_of(VIEW_NONE);
-	if (r->base_url[0]) {
-		if (http_url_parse(view_of(r->base_url), &url, e) < 0)
-			return err_wrap(e, "model.base_url");
-		r->provider = provider_of(url.host);
-	}
-	r->set_up = r->base_url[0] && r->model_name[0];
+	if (env->choice)
+		r->choice = *env->choice;
 	r->token_budget = env->token_budget > 0 ? env->token_budget : BUDGET_DEFAULT;
 	r->max_iterations = env->max_iterations > 0 ? env->max_iterations : ITERATIONS_DEFAULT;
-	r->window = env->context_tokens > 0 ? env->context_tokens : WINDOW_DEFAULT;
-	if (r->window < WINDOW_MIN)
-		r->window = WINDOW_MIN;
+	r->idle_ms = env->idle_ms > 0 ? env->idle_ms : IDLE_DEFAULT_MS;
 	return 0;
 }
 
@@ -287,8 +293,9 @@ int react_open(struct engine **out, const struct react_env *env, struct err *e)
 	r->engine.ops = &react_ops;
 	r->loop = env->loop;
 	r->log = env->log;
+	r->http = env->http;
 	r->tools = env->tools;
-	if (copy_settings(r, env, e) < 0 || ask_open_model(r, env, e) < 0 ||
+	if (copy_settings(r, env, e) < 0 || ask_open_model(r, &env->model, &r->active, e) < 0 ||
 		timer_new(&r->soon, env->loop, react_on_soon, r, e) < 0 ||
 		approvals_open(&r->approvals, e) < 0 ||
 		history_open(&r->history, env->db, env->log, e) < 0) {

@@ -13,21 +13,41 @@
 #include "base/net/http.h"
 #include "tools/host/registry.h"
 
+/* Which model is asked, and how. */
+struct react_model {
+	const char *provider; /* canonical; NULL or "": by the host of base_url */
+	const char *base_url; /* "https://api.moonshot.cn/v1"; "/chat/completions" is appended */
+	const char *name;
+	const char *api_key;    /* NULL or "": none sent. Wiped on close */
+	int64_t context_tokens; /* its window; 0: by its name */
+	bool whole;             /* answers are asked for whole, not as a stream */
+};
+
+/* What /model does with the settings, for whoever keeps them. provider: canonical; name "": its
+ * default one. */
+struct react_choice {
+	/* What would be in force with this choice, or why it cannot be. Its strings live until the
+	 * next call. */
+	int (*look)(void *arg, const char *provider, const char *name, struct react_model *out,
+		struct err *e);
+	/* Keep it, all of it or, on failure, nothing. */
+	int (*save)(void *arg, const char *provider, const char *name, struct err *e);
+	void *arg;
+};
+
 struct react_env {
 	struct loop *loop;
 	struct log *log;
-	struct db *db;        /* tables react_* are migrated by react_open */
-	struct http *http;    /* pool for the model's host */
-	struct tools *tools;  /* NULL: no tools */
-	const char *base_url; /* "https://api.moonshot.cn/v1"; "/chat/completions" is appended */
-	const char *model;
-	const char *api_key;      /* NULL or "": none sent. Copied, wiped on close */
+	struct db *db;                     /* tables react_* are migrated by react_open */
+	struct http *http;                 /* pool for the model's host */
+	struct tools *tools;               /* NULL: no tools */
+	struct react_model model;          /* copied */
+	const struct react_choice *choice; /* copied; NULL: the model cannot be changed */
 	const char *system_extra; /* operator's words appended to the system prompt, or NULL */
 	const char *workspace;
-	int64_t token_budget;   /* a run; 0: 1,000,000 */
-	int max_iterations;     /* 0: 50 */
-	int64_t idle_ms;        /* without a byte from the model; 0: 120 s */
-	int64_t context_tokens; /* the model's window; 0: 128,000 */
+	int64_t token_budget; /* a run; 0: 1,000,000 */
+	int max_iterations;   /* 0: 50 */
+	int64_t idle_ms;      /* without a byte from the model; 0: 120 s */
 };
 
 int react_open(struct engine **out, const struct react_env *env, struct err *e);

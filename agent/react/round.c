@@ -23,6 +23,7 @@ static int make_whole(struct react *r)
 {
 	struct str text = STR_INIT(KEPT_TEXT_MAX + 200);
 	struct view answer = view_trim(str_view(&r->answer));
+	struct msg *m;
 	int rc = -1;
 
 	if (batch_close(r) < 0)
@@ -30,8 +31,9 @@ static int make_whole(struct react *r)
 	(void)str_add(&text, round_cut(answer, KEPT_TEXT_MAX));
 	if (r->fail != ENGINE_OK)
 		(void)str_addf(&text, "%s%s", text.n > 0 ? "\n\n" : "", closing_words(r));
-	if (talk_add(&r->talk, ROLE_ASSISTANT, str_view(&text)))
-		rc = 0;
+	m = talk_add(&r->talk, ROLE_ASSISTANT, str_view(&text));
+	if (m)
+		rc = msg_set_thought(m, round_cut(str_view(&r->thought), KEPT_TEXT_MAX));
 out:
 	str_release(&text);
 	return rc;

@@ -9,6 +9,9 @@
 #define ELIDED \
 	"[This result was left out to fit the model's window. Run the tool again if it is needed.]"
 
+/* Those who want reasoning back refuse calls without any, and one of them an empty text too. */
+#define NO_THOUGHT " "
+
 static char *dup(struct view v)
 {
 	char *z = malloc(v.n + 1);
@@ -56,19 +59,46 @@ void talk_drop(struct talk *t, size_t from, size_t count)
 	t->n -= count;
 }
 
+/* Room for n messages in all. */
+static int reserve(struct talk *t, size_t n)
+{
+	size_t cap = t->cap ? t->cap : 16;
+	struct msg *list;
+
+	while (cap < n)
+		cap *= 2;
+	if (cap == t->cap)
+		return 0;
+	list = reallocarray(t->list, cap, sizeof(*list));
+	if (!list)
+		return -1;
+	t->list = list;
+	t->cap = cap;
+	return 0;
+}
+
+int talk_replace(struct talk *t, size_t count, struct talk *by)
+{
+	size_t rest = t->n - count;
+
+	if (reserve(t, by->n + rest) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		msg_release(&t->list[i]);
+	memmove(&t->list[by->n], &t->list[count], rest * sizeof(*t->list));
+	memcpy(t->list, by->list, by->n * sizeof(*t->list));
+	t->n = by->n + rest;
+	by->n = 0;
+	talk_release(by);
+	return 0;
+}
+
 struct msg *talk_add(struct talk *t, enum role role, struct view text)
 {
 	struct msg *m;
 
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 16;
-		struct msg *list = reallocarray(t->list, cap, sizeof(*list));
-
-		if (!list)
-			return NULL;
-		t->list = list;
-		t->cap = cap;
-	}
+	if (reserve(t, t->n + 1) < 0)
+		return NULL;
 	m = &t->list[t->n];
 	memset(m, 0, sizeof(*m));
 	m->role = role;
@@ -238,8 +268,8 @@ void msg_write(struct json_out *w, const struct msg *m, bool elide, bool thought
 		json_put_null(w, "content");
 	else
 		json_put_str(w, "content", text);
-	if (thought && m->thought)
-		json_put_z(w, "reasoning_content", m->thought);
+	if (thought && (m->thought || m->ncalls > 0))
+		json_put_z(w, "reasoning_content", m->thought ? m->thought : NO_THOUGHT);
 	if (m->ncalls > 0)
 		write_calls(w, m);
 	json_close(w);

@@ -25,7 +25,8 @@ struct msg {
 	struct msg_call *calls; /* of an assistant */
 	size_t ncalls;
 	char *call_id; /* of a tool's result */
-	char *thought; /* reasoning that some providers want back within a turn, or NULL */
+	char *thought; /* reasoning that some providers want back, or NULL */
+	int64_t round; /* of the history it is kept in; 0: of none yet */
 };
 
 struct talk {
@@ -47,6 +48,9 @@ int msg_set_fault(struct msg *m, const char *fault); /* of the call added last; 
 int msg_set_thought(struct msg *m, struct view thought);
 void talk_cut(struct talk *t, size_t n); /* drop messages from n on */
 void talk_drop(struct talk *t, size_t from, size_t count);
+/* The first `count` messages go, those of `by` take their place and leave it empty. -1: no memory,
+ * nothing has changed. */
+int talk_replace(struct talk *t, size_t count, struct talk *by);
 
 /* Where the round that holds message i begins. */
 size_t talk_round_start(const struct talk *t, size_t i);
@@ -59,7 +63,8 @@ uint64_t tokens_of(struct view text);
 uint64_t msg_tokens(const struct msg *m);
 uint64_t talk_tokens(const struct talk *t, size_t from, size_t to);
 
-/* The message as an element of "messages". elide: a tool's text is left out, and that is said. */
+/* The message as an element of "messages". elide: a tool's text is left out, and that is said.
+ * thought: with its reasoning; one that makes calls always has some then. */
 void msg_write(struct json_out *w, const struct msg *m, bool elide, bool thought);
 /* Calls <-> JSON text, for keeping. */
 int msg_calls_print(const struct msg *m, struct str *out, struct err *e);

@@ -132,8 +132,11 @@ static int write_prompt(void)
 	struct prompt p = { .model = "m", .workspace = "/w", .window = 100000 };
 	struct str out = STR_INIT(PROMPT_BODY_MAX);
 	struct talk t = TALK_INIT;
+	struct contract contract;
 	int rc = build(&t);
 
+	provider_contract(&contract, provider_named(VIEW("kimi")), "", VIEW_NONE, "kimi-k2.6");
+	p.contract = &contract;
 	p.talk = &t;
 	p.tools = VIEW("[{\"type\":\"function\"}]");
 	if (rc == 0)

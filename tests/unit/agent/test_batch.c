@@ -135,8 +135,8 @@ static void open_engine(void)
 		.db = fix.db,
 		.http = fix.http,
 		.tools = fix.tools,
-		.base_url = fix.url,
-		.model = "test-model",
+		.model.base_url = fix.url,
+		.model.name = "test-model",
 		.workspace = fix.ws };
 	struct err e = ERR_INIT;
 

@@ -110,7 +110,10 @@ static void keeps_rounds_across_a_reopening(void **state)
 	assert_int_equal(2, back.list[1].ncalls);
 	assert_string_equal("c2", back.list[1].calls[1].id);
 	assert_string_equal("{\"pattern\":\"*\"}", back.list[1].calls[0].args);
-	assert_null(back.list[1].thought);
+	assert_string_equal("hm", back.list[1].thought);
+	assert_null(back.list[4].thought);
+	assert_true(back.list[0].round > 0 && back.list[4].round == back.list[0].round);
+	assert_int_equal(back.list[0].round + 1, back.list[5].round);
 	assert_string_equal("c1", back.list[2].call_id);
 	assert_string_equal("(no output)", back.list[3].text);
 	assert_string_equal("answer", back.list[6].text);
@@ -312,8 +315,13 @@ static int prompt_of(const struct talk *t, size_t current, int64_t window, struc
 	struct prompt p = { .model = "m",
 		.workspace = "/w",
 		.extra = "Be kind.",
-		.language = "zh" };
+		.language = "zh",
+		.stream = true };
+	struct contract contract;
 	struct err e = ERR_INIT;
+
+	provider_contract(&contract, provider_of(VIEW_NONE), "", VIEW_NONE, "m");
+	p.contract = &contract;
 
 	p.tools = VIEW("[{\"type\":\"function\"}]");
 	p.talk = t;

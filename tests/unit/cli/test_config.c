@@ -399,6 +399,99 @@ static void the_key_lives_in_a_private_file_of_its_own(void **state)
 	assert_int_equal(config_set_secret(f->s.dir, "language", VIEW("a"), &f->e), -1);
 }
 
+static void a_provider_brings_its_address_and_model(void **state)
+{
+	struct fixture *f = *state;
+	struct config *c;
+
+	assert_int_equal(config_set(f->s.dir, "model.provider", "Moonshot", &f->e), 0);
+	c = load(f);
+	assert_string_equal(c->model.provider, "kimi");
+	assert_string_equal(c->model.base_url, "https://api.moonshot.cn/v1");
+	assert_string_equal(c->model.name, "kimi-k2.6");
+	assert_int_equal(c->model.context_tokens, 0);
+	assert_true(c->model.stream);
+	config_free(&c);
+	assert_int_equal(config_set(f->s.dir, "model.base_url", "https://api.moonshot.ai/v1",
+				 &f->e),
+		0);
+	assert_int_equal(config_set(f->s.dir, "model.name", "kimi-k2.5", &f->e), 0);
+	c = load(f);
+	assert_string_equal(c->model.base_url, "https://api.moonshot.ai/v1");
+	assert_string_equal(c->model.name, "kimi-k2.5");
+	config_free(&c);
+	assert_int_equal(config_set(f->s.dir, "model.provider", "xfyun", &f->e), 0);
+	assert_int_equal(config_unset(f->s.dir, "model.name", &f->e), 0);
+	c = load(f);
+	assert_string_equal(c->model.name, ""); /* there is no default one */
+	config_free(&c);
+	assert_int_equal(config_set(f->s.dir, "model.provider", "nobody", &f->e), -1);
+	assert_non_null(strstr(f->e.msg, "expected one of kimi, deepseek"));
+}
+
+static void several_settings_change_together_or_not_at_all(void **state)
+{
+	const struct config_edit good[] = { { "model.provider", "deepseek" },
+		{ "model.name", "deepseek-v4-pro" }, { "model.base_url", NULL } };
+	const struct config_edit bad[] = { { "model.provider", "kimi" }, { "text_limit", "0" } };
+	struct fixture *f = *state;
+	struct str before = STR_INIT(4000), after = STR_INIT(4000);
+	struct config *c, *would;
+
+	assert_int_equal(config_set(f->s.dir, "model.base_url", "http://127.0.0.1:1/v1", &f->e), 0);
+	assert_int_equal(file_read(scratch_path(&f->s, CONFIG_FILE), 4000, &before, &f->e), 0);
+	assert_int_equal(config_try(&would, f->s.dir, good, 3, &f->e), 0);
+	assert_string_equal(would->model.base_url, "https://api.deepseek.com");
+	assert_int_equal(config_change(f->s.dir, bad, 2, &f->e), -1);
+	assert_int_equal(file_read(scratch_path(&f->s, CONFIG_FILE), 4000, &after, &f->e), 0);
+	assert_string_equal(str_cstr(&before), str_cstr(&after));
+	c = load(f);
+	assert_string_equal(c->model.provider, "");
+	config_take_model(c, would);
+	assert_string_equal(c->model.name, "deepseek-v4-pro");
+	assert_string_equal(would->model.base_url, "http://127.0.0.1:1/v1");
+	config_free(&would);
+	config_free(&c);
+	assert_int_equal(config_change(f->s.dir, good, 3, &f->e), 0);
+	c = load(f);
+	assert_string_equal(c->model.name, "deepseek-v4-pro");
+	assert_string_equal(c->model.base_url, "https://api.deepseek.com");
+	config_free(&c);
+	str_release(&before);
+	str_release(&after);
+}
+
+static void each_provider_has_a_key_of_its_own(void **state)
+{
+	static const struct {
+		const char *provider, *key;
+	} rows[] = { { "kimi", "sk-of-kimi" }, { "deepseek", "sk-of-all" }, { "", "sk-of-all" },
+		{ "ollama", "" } };
+	struct fixture *f = *state;
+
+	assert_int_equal(config_set_secret(f->s.dir, "model.api_key", VIEW("sk-of-all"), &f->e), 0);
+	assert_int_equal(config_set_secret(f->s.dir, "model.api_key.moonshot", VIEW("sk-old"),
+				 &f->e),
+		0);
+	assert_int_equal(config_set(f->s.dir, "model.provider", "kimi", &f->e), 0);
+	assert_int_equal(config_set_secret(f->s.dir, "model.api_key", VIEW("sk-of-kimi"), &f->e),
+		0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config *c;
+
+		assert_int_equal(config_set(f->s.dir, "model.provider", rows[i].provider, &f->e),
+			0);
+		c = load(f);
+		assert_int_equal(config_load_key(c, &f->e), 0);
+		assert_string_equal(c->model.api_key, rows[i].key);
+		config_free(&c);
+	}
+	assert_int_equal(config_set_secret(f->s.dir, "model.api_key.nobody", VIEW("x"), &f->e), -1);
+	assert_non_null(strstr(f->e.msg, "expected one of kimi"));
+	assert_true(config_is_secret("model.api_key") && config_is_secret("model.api_key.kimi"));
+	assert_false(config_is_secret("model.api_key_file"));
+}
+
 static void links_are_not_followed(void **state)
 {
 	struct fixture *f = *state;
@@ -427,6 +520,9 @@ int main(void)
 		T(text_without_meaning_is_refused),
 		T(the_environment_overrides_but_is_not_written),
 		T(the_key_lives_in_a_private_file_of_its_own),
+		T(a_provider_brings_its_address_and_model),
+		T(several_settings_change_together_or_not_at_all),
+		T(each_provider_has_a_key_of_its_own),
 		T(links_are_not_followed),
 	};
 
