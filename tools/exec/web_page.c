@@ -29,7 +29,7 @@ static int read_args(struct page *p, const struct json *args, struct err *e)
 	struct view body;
 
 	p->limit = LIMIT_CHARS;
-	if (json_get_str(args, "type", JSON_REQUIRED, 0, 256, &p->type, e) < 0 ||
+	if (json_get_str(args, "type", JSON_REQUIRED, 0, 1024, &p->type, e) < 0 ||
 		json_get_str(args, "url", JSON_REQUIRED, 1, URL_TEXT_MAX, &p->url, e) < 0 ||
 		json_get_str(args, "asked", JSON_OPTIONAL, 1, URL_TEXT_MAX, &p->asked, e) < 0 ||
 		json_get_int(args, "offset", JSON_OPTIONAL, 0, INT32_MAX, &p->offset, e) < 0 ||

@@ -171,11 +171,22 @@ void tool_detach(struct tool_run *r)
 	tool_cancel(r);
 }
 
+/* The first that is part of another call, or is none. */
+static struct tool_run *find_run(const struct run_list *list, bool part)
+{
+	struct tool_run *r = list->first;
+
+	while (r && r->quiet != part)
+		r = r->next;
+	return r;
+}
+
 void run_close_all(struct run_list *list)
 {
-	while (list->first) {
-		struct tool_run *r = list->first;
+	struct tool_run *r;
 
+	/* A call holds on to its parts until it is gone. */
+	while ((r = find_run(list, false)) || (r = find_run(list, true))) {
 		audit(r, "cancelled", "the daemon ends");
 		run_free(r);
 	}

@@ -2,12 +2,25 @@
 
 #include <string.h>
 
+#include "base/url.h"
+#include "tools/host/search.h"
+
 #define PATH_BYTES    4095
 #define CONTENT_BYTES ((int64_t)1 << 20)
 #define PATCH_BYTES   ((int64_t)1 << 20)
 #define OFFSETS       INT32_MAX
 
 #define PATH_ABOUT "relative to the workspace"
+
+static const char *const todo_states[] = { "pending", "in_progress", "done", NULL };
+
+static const struct arg_spec todo_item[] = {
+	{ "id", ARG_INT, false, 1, OFFSETS, "Of an item that is kept; none for a new one", NULL,
+		NULL },
+	{ "text", ARG_TEXT, true, 1, 500, "What is to be done", NULL, NULL },
+	{ "state", ARG_ENUM, false, 0, 0, "Default pending", todo_states, NULL },
+	{ .type = ARG_END },
+};
 
 static const struct tool_spec specs[] = {
 	{
@@ -99,12 +112,46 @@ static const struct tool_spec specs[] = {
 	},
 	{
 		.name = "web_search",
-		.about = "Search the web. Answers with titles, addresses and short extracts.",
+		.about = "Search the web. Answers with titles, addresses and short extracts; web_fetch "
+			 "opens the addresses.",
 		.native = true,
 		.timeout_ms = 60000,
 		.key = "query",
 		.args = {
-			{ "query", ARG_TEXT, true, 1, 1000, "What to search for" },
+			{ "query", ARG_TEXT, true, 1, 1600,
+				"What to search for, at most 400 characters", NULL, NULL },
+			{ "count", ARG_INT, false, 1, 10, "Results at most (default 5)", NULL, NULL },
+			{ "provider", ARG_ENUM, false, 0, 0,
+				"Ask this one only (default: those that are set up, one after another)",
+				search_names, NULL },
+		},
+	},
+	{
+		.name = "web_fetch",
+		.about = "Read a page of the public web: its main content as Markdown, or text and JSON "
+			 "as they are. Pages made by scripts or behind a login cannot be read.",
+		.native = true,
+		.timeout_ms = 60000,
+		.key = "url",
+		.args = {
+			{ "url", ARG_TEXT, true, 1, URL_TEXT_MAX,
+				"Address that begins with https:// or http://", NULL, NULL },
+			{ "offset", ARG_INT, false, 0, OFFSETS, "Characters to skip (default 0)", NULL,
+				NULL },
+			{ "limit", ARG_INT, false, 1, 100000, "Characters at most (default 20000)",
+				NULL, NULL },
+		},
+	},
+	{
+		.name = "todo",
+		.about = "The list of what is to be done in this conversation. Without items it is read, "
+			 "with items it is replaced whole; either way the answer is the list. Use it "
+			 "for work of several steps, with at most one item in_progress.",
+		.native = true,
+		.timeout_ms = 10000,
+		.args = {
+			{ "items", ARG_LIST, false, 0, 50, "The whole new list, in its order", NULL,
+				todo_item },
 		},
 	},
 };

@@ -148,11 +148,11 @@ static void conn_on_timer(void *arg)
 
 	/* Timers follow the descriptors in a pass: one pass more lets the client read this piece
 	 * before the next one comes. */
-	if (c->answer && !c->waited)
+	c->waited = !c->waited;
+	if (c->answer && c->waited)
 		timer_arm(c->timer, 0);
 	else if (c->answer)
-		conn_send(c);
-	c->waited = !c->waited;
+		conn_send(c); /* c may be gone */
 }
 
 static void conn_answer(struct conn *c)
