@@ -1,10 +1,12 @@
 #include "tools/exec/fence.h"
 
 #include <dirent.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tools/exec/fence-private.h"
@@ -79,6 +81,15 @@ static void limit_all(const struct fence_plan *plan)
 		limit(RLIMIT_NPROC, FENCE_PROCESSES + (plan->namespaces ? 0 : running()));
 }
 
+/* For good: without new privileges no program brings them back, not even to root. */
+static int drop_capabilities(void)
+{
+	const struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[2] = { { .effective = 0 } };
+
+	return (int)syscall(SYS_capset, &head, none);
+}
+
 int fence_enter(const struct fence_plan *plan, struct fence *out, struct err *e)
 {
 	bool required = plan->required || plan->kind == FENCE_PROGRAMS;
@@ -94,6 +105,8 @@ int fence_enter(const struct fence_plan *plan, struct fence *out, struct err *e)
 		return err_set(e, E_UNSUPPORTED,
 			"no layer of the sandbox confines files on this machine: bubblewrap does not work "
 			"here, and the kernel's Landlock is missing or switched off");
+	if (plan->kind == FENCE_PROGRAMS && drop_capabilities() < 0)
+		return err_sys(e, "giving up capabilities");
 	out->seccomp = seccomp_enter(plan, out->landlock);
 	if (required && !out->seccomp)
 		return err_set(e, E_UNSUPPORTED,

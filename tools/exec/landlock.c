@@ -129,6 +129,7 @@ static int allow_system(const struct ruleset *set, const struct fence_plan *plan
 	/* These are the namespaces' own; without them they would be everybody's. */
 	if (rc == 0 && plan->namespaces &&
 		(allow_path(set, "/proc", FS_READ) < 0 || allow_path(set, "/tmp", FS_WORK) < 0 ||
+			allow_path(set, "/var/tmp", FS_WORK) < 0 ||
 			allow_path(set, "/dev/shm", FS_WORK) < 0))
 		rc = -1;
 	return rc;

@@ -143,12 +143,12 @@ static void put_system(struct str *args, const struct namespace_plan *p)
 	put_names(args);
 	PUT(args, "--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "/proc/self/fd/0",
 		"/dev/stdin", "--symlink", "/proc/self/fd/1", "/dev/stdout", "--symlink",
-		"/proc/self/fd/2", "/dev/stderr", "--symlink", "../tmp", "/var/tmp");
+		"/proc/self/fd/2", "/dev/stderr");
 }
 
 static void put_private(struct str *args)
 {
-	static const char *const folders[] = { "/tmp", "/dev/shm" };
+	static const char *const folders[] = { "/tmp", "/var/tmp", "/dev/shm" };
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
 		PUT(args, "--perms", "1777", "--size", "1073741824", "--tmpfs", folders[i]);

@@ -12,6 +12,12 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Newer than the library's table; the number is the same everywhere. */
+#define FCHMODAT2     452
+#define SETXATTRAT    463
+#define REMOVEXATTRAT 466
+#define FILE_SETATTR  469
+
 /* --- Our own code: whatever is not named fails with EPERM ------------------------------------ */
 
 static const int file_calls[] = {
@@ -184,11 +190,65 @@ static int deny_kernel(scmp_filter_ctx ctx)
 			SCMP_A0(SCMP_CMP_MASKED_EQ, namespace_flags[i], namespace_flags[i]));
 	for (size_t i = 0; i < COUNT(denied_ioctls); i++)
 		rc |= deny_if(ctx, SCMP_SYS(ioctl), LOW(1, denied_ioctls[i]));
+	/* Limits of another process would end it. */
+	rc |= deny_if(ctx, SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0));
 	rc |= deny_if(ctx, SCMP_SYS(personality), SCMP_A0(SCMP_CMP_NE, 0));
 	rc |= deny_if(ctx, SCMP_SYS(mknod), SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFCHR));
 	rc |= deny_if(ctx, SCMP_SYS(mknod), SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
 	rc |= deny_if(ctx, SCMP_SYS(mknodat), SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFCHR));
 	rc |= deny_if(ctx, SCMP_SYS(mknodat), SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFBLK));
+	return rc;
+}
+
+/* --- Modes, owners, times and attributes of files --------------------------------------------- */
+
+/* Landlock does not look at these: only the namespaces hide what they could be done to. */
+static const int by_path[] = {
+	SCMP_SYS(chmod),
+	SCMP_SYS(chown),
+	SCMP_SYS(fchmodat),
+	SCMP_SYS(fchownat),
+	SCMP_SYS(futimesat),
+	SCMP_SYS(lchown),
+	SCMP_SYS(lremovexattr),
+	SCMP_SYS(lsetxattr),
+	SCMP_SYS(removexattr),
+	SCMP_SYS(setxattr),
+	SCMP_SYS(utime),
+	SCMP_SYS(utimes),
+};
+
+/* These need a file that could be opened. */
+static const int by_descriptor[] = {
+	SCMP_SYS(fchmod),
+	SCMP_SYS(fchown),
+	SCMP_SYS(fremovexattr),
+	SCMP_SYS(fsetxattr),
+	SCMP_SYS(utimensat),
+};
+
+/* Then it could change what it may only read: the system's files as root, its user's own files in
+ * the folders to read. */
+static bool owns_what_it_reads(const struct fence_plan *plan)
+{
+	bool owns = getuid() == 0;
+
+	for (int i = 0; i < plan->roots->n; i++)
+		owns |= !plan->roots->list[i].writable;
+	return owns;
+}
+
+static int deny_changes(scmp_filter_ctx ctx, const struct fence_plan *plan)
+{
+	int rc = deny(ctx, FCHMODAT2) | deny(ctx, SETXATTRAT) | deny(ctx, REMOVEXATTRAT) |
+	         deny(ctx, FILE_SETATTR);
+
+	for (size_t i = 0; i < COUNT(by_path); i++)
+		rc |= deny(ctx, by_path[i]);
+	if (!owns_what_it_reads(plan)) /* times by a path, not by a descriptor */
+		return rc | deny_if(ctx, SCMP_SYS(utimensat), SCMP_A1(SCMP_CMP_NE, 0));
+	for (size_t i = 0; i < COUNT(by_descriptor); i++)
+		rc |= deny(ctx, by_descriptor[i]);
 	return rc;
 }
 
@@ -278,6 +338,8 @@ static scmp_filter_ctx filter_programs(const struct fence_plan *plan, int landlo
 	rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 	rc |= deny_kernel(ctx);
 	rc |= deny_sockets(ctx, plan, landlock);
+	if (!plan->namespaces)
+		rc |= deny_changes(ctx, plan);
 	if (!plan->namespaces && landlock < 6)
 		rc |= deny_signals(ctx, plan);
 	if (rc != 0) {

@@ -1,0 +1,392 @@
+"""The fence around tools and programs, from outside: what tries to get out of it, and what is to end."""
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from harness import BUILD, HOOKS, Case, alive, main, wait_for
+
+TOOL = os.path.join(BUILD, "tools", "kairo-tool")
+HERE = os.path.dirname(os.path.abspath(__file__))
+PYTHON = "/usr/bin/python3"
+NOBODY = 65534
+ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+# Ignores what can be ignored, leaves its group, its session, its parent.
+STUBBORN = """trap '' TERM HUP; sleep %(n)d & setsid sleep %(n)d & nohup sleep %(n)d >/dev/null 2>&1 &
+(setsid sh -c 'sleep %(n)d & exit' &); sh -c 'trap "" TERM HUP; setsid sleep %(n)d' & echo up; sleep %(n)d"""
+
+
+def probe(workspace, uid=None):
+    out = subprocess.run([*as_user(uid), TOOL, "probe", workspace], capture_output=True, env=ENV, timeout=60)
+    return json.loads(out.stdout)
+
+
+def as_user(uid):
+    if uid is None or uid == os.getuid():
+        return []
+    return ["setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", "--"]
+
+
+def on(descriptors):
+    """For preexec_fn: these pipes at these numbers, all others closed."""
+    def move():
+        high = {n: os.dup2(fd, 200 + n) for n, fd in descriptors.items()}
+        for n, fd in high.items():
+            os.dup2(fd, n)
+        os.closerange(max(descriptors) + 1, 300)
+    return move
+
+
+def running(word):
+    """Pids of live processes with this word on their command line."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError):
+                with open("/proc/%s/cmdline" % name, "rb") as f:
+                    words = f.read().split(b"\0")
+                if word.encode() in words and alive(int(name)):
+                    found.append(int(name))
+    return found
+
+
+class Fence(unittest.TestCase):
+    def setUp(self):
+        # Not in /tmp, which is private inside: what is outside must be there to be refused.
+        self.folder = tempfile.mkdtemp(prefix="kairo-fence-", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        os.chmod(self.folder, 0o755)
+        self.counter = 0
+
+    def users(self):
+        """Root and a plain user; one of them where the other cannot be had."""
+        if os.getuid() != 0:
+            print("skipped: as root (this test is not run by root)")
+            return [os.getuid()]
+        if not shutil.which("setpriv"):
+            print("skipped: as a plain user (there is no setpriv)")
+            return [0]
+        return [0, NOBODY]
+
+    def place(self, uid):
+        """A fresh workspace, an outside with a secret, and a stand-in for Kairo's folder."""
+        self.counter += 1
+        base = os.path.join(self.folder, str(self.counter))
+        for name in ("", "workspace", "outside", "home"):
+            os.mkdir(os.path.join(base, name))
+            os.chown(os.path.join(base, name), uid, uid)
+        for name in ("outside/secret", "home/account.json", "home/config.toml"):
+            with open(os.path.join(base, name), "w") as f:
+                f.write("top-secret")
+            os.chown(f.name, uid, uid)
+            os.chmod(f.name, 0o600)
+            os.utime(f.name, (1000000000, 1000000000))
+        return base
+
+    def layers(self, workspace, uid):
+        """With the namespaces where they can be had, and with what is behind them."""
+        told = probe(workspace, uid)
+        found = []
+        if told["namespaces"]:
+            found.append(True)
+        else:
+            print("skipped: with namespaces (%s)" % told["why"])
+        if told["landlock"] and told["seccomp"]:
+            found.append(False)
+        else:
+            print("skipped: without namespaces (no Landlock or no seccomp)")
+        return found
+
+    def each(self, check):
+        """check(uid, namespaces, base) for all that this machine has."""
+        for uid in self.users():
+            for namespaces in self.layers(self.place(uid), uid):
+                with self.subTest(uid=uid, namespaces=namespaces):
+                    check(uid, namespaces, self.place(uid))
+
+    def launch(self, base, uid, namespaces, *options, argv, kind="--fenced", env=None, **more):
+        """kairo-tool supervise; the process and the lifeline."""
+        down, line = os.pipe()
+        p = subprocess.Popen(
+            [*as_user(uid), TOOL, "supervise", kind, *(["--namespaces"] if namespaces else []),
+             "--workspace", os.path.join(base, "workspace"), *options, "--", *argv],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, close_fds=False,
+            preexec_fn=on({3: down}), env=env or ENV, **more)
+        os.close(down)
+        self.addCleanup(p.stdout.close)
+        self.addCleanup(p.wait)
+        self.addCleanup(p.kill)
+        return p, line
+
+    def run_in(self, base, uid, namespaces, *options, argv, kind="--fenced", timeout=60, env=None):
+        p, line = self.launch(base, uid, namespaces, *options, argv=argv, kind=kind, env=env)
+        try:
+            out = p.communicate(timeout=timeout)[0].decode(errors="replace")
+        finally:
+            os.close(line)
+        return p.returncode, out
+
+    def call(self, base, uid, namespaces, tool, read=(), **args):
+        """One call of a tool; (ok, text)."""
+        down, line = os.pipe()
+        events, up = os.pipe()
+        p = subprocess.Popen([*as_user(uid), TOOL, "call"], stdin=subprocess.DEVNULL, close_fds=False,
+                             preexec_fn=on({3: down, 4: up}), env=ENV)
+        os.close(down)
+        os.close(up)
+        request = {"tool": tool, "args": args, "workspace": os.path.join(base, "workspace"), "read": list(read),
+                   "required": True, "namespaces": namespaces}
+        os.write(line, json.dumps(request).encode() + b"\n")
+        with os.fdopen(events, "rb") as f:
+            said = [json.loads(x) for x in f.read().splitlines()]
+        os.close(line)
+        p.wait()
+        results = [x for x in said if x["event"] == "result"]
+        self.assertEqual(len(results), 1, said)
+        for x in said:
+            if x["event"] == "fence":
+                self.assertEqual(x["namespaces"], namespaces)
+        return results[0]["ok"], results[0]["text"]
+
+    def untouched(self, base):
+        for name in ("outside/secret", "home/account.json", "home/config.toml"):
+            path = os.path.join(base, name)
+            with open(path) as f:
+                self.assertEqual(f.read(), "top-secret")
+            st = os.lstat(path)
+            self.assertEqual((st.st_mtime, stat.S_IMODE(st.st_mode), st.st_nlink), (1000000000, 0o600, 1), path)
+            self.assertEqual(os.listxattr(path), [])
+        self.assertEqual(os.listdir(os.path.join(base, "outside")), ["secret"])
+
+    # --- Getting out ---
+
+    @contextlib.contextmanager
+    def others(self, base, uid):
+        """Programs of the same user outside: what there is to reach."""
+        path = os.path.join(base, "outside-socket")
+        victim = subprocess.Popen([*as_user(uid), "sleep", "600"], start_new_session=True,
+                                  env={**ENV, "API_KEY": "sk-secret"})
+        with contextlib.ExitStack() as stack:
+            def listen(family, address, kind=socket.SOCK_STREAM):
+                s = stack.enter_context(socket.socket(family, kind))
+                s.bind(address)
+                if kind == socket.SOCK_STREAM:
+                    s.listen()
+                return s
+            try:
+                abstract = "kairo-fence-%d" % os.getpid()
+                for p, kind in ((path, socket.SOCK_STREAM), (path + ".dgram", socket.SOCK_DGRAM),
+                                (os.path.join(base, "home", "control.sock"), socket.SOCK_STREAM)):
+                    listen(socket.AF_UNIX, p, kind)
+                    os.chmod(p, 0o777)
+                listen(socket.AF_UNIX, "\0" + abstract)
+                port = listen(socket.AF_INET, ("127.0.0.1", 0)).getsockname()[1]
+                yield {"outside": os.path.join(base, "outside"), "home": os.path.join(base, "home"),
+                       "daemon": victim.pid, "socket": path, "abstract": abstract, "port": port, "fd": 20}
+                self.assertIsNone(victim.poll())
+            finally:
+                victim.kill()
+                victim.wait()
+
+    def escape(self, network):
+        if platform.machine() != "x86_64" or not os.path.exists(PYTHON):
+            self.skipTest("the probe is for x86-64 and %s" % PYTHON)
+        folder = os.path.join(self.folder, "probe")
+        os.mkdir(folder, 0o755)
+        shutil.copy(os.path.join(HERE, "escape.py"), folder)
+        options = ["--read", folder, *(["--network"] if network else [])]
+
+        def check(uid, namespaces, base):
+            with self.others(base, uid) as targets:
+                targets["network"] = network
+                argv = [PYTHON, "-IB", os.path.join(folder, "escape.py"), json.dumps(targets)]
+                code, out = self.run_in(base, uid, namespaces, *options, argv=argv)
+                self.assertEqual((code, out.strip()), (0, "[]"))
+            os.unlink(os.path.join(base, "home", "control.sock"))
+            self.untouched(base)
+        self.each(check)
+
+    def test_a_program_does_not_get_out(self):
+        self.escape(network=False)
+
+    def test_nor_does_one_with_a_network(self):
+        self.escape(network=True)
+
+    def test_file_tools_do_not_get_out(self):
+        def check(uid, namespaces, base):
+            outside = os.path.join(base, "outside")
+            os.chdir(os.path.join(base, "workspace"))
+            self.addCleanup(os.chdir, "/")
+            os.symlink(os.path.join(outside, "secret"), "link")
+            os.symlink(os.path.join(outside, "new"), "dangling")
+            os.symlink(outside, "folder")
+            os.link(os.path.join(outside, "secret"), "hard")
+            os.mkfifo("pipe")
+            with socket.socket(socket.AF_UNIX) as s:
+                s.bind("socket")
+            paths = ["link", "dangling", "folder/secret", "folder/new", "hard", "pipe", "socket",
+                     "../outside/secret", "x/../../outside/secret", os.path.join(outside, "secret"),
+                     "/proc/self/root" + outside + "/secret", "/proc/self/environ", "/dev/zero", "/dev/tty",
+                     "/etc/passwd", os.path.join(base, "home", "account.json")]
+            if os.getuid() == 0:
+                os.mknod("device", stat.S_IFCHR | 0o666, os.makedev(1, 5))
+                paths.append("device")
+            for path in paths:
+                for tool, args in (("read_file", {}), ("write_file", {"content": "changed"}), ("list_dir", {}),
+                                   ("grep", {"pattern": "secret"})):
+                    ok, text = self.call(base, uid, namespaces, tool, path=path, **args)
+                    self.assertFalse(ok and "no match" not in text, (tool, path, text))
+                    self.assertNotIn("top-secret", text)
+            ok, text = self.call(base, uid, namespaces, "grep", pattern="secret")
+            self.assertNotIn("top-secret", text)
+            for name in ("link", "hard"):
+                os.unlink(name)
+            self.untouched(base)
+        self.each(check)
+
+    def test_a_link_swapped_in_while_a_tool_works_leads_nowhere(self):
+        def check(uid, namespaces, base):
+            outside, inner = os.path.join(base, "outside"), os.path.join(base, "workspace", "inner")
+            over = threading.Event()
+
+            def swap():
+                while not over.is_set():
+                    with contextlib.suppress(OSError):  # the tool is in the way now and then
+                        os.mkdir(inner)
+                        os.chown(inner, uid, uid)
+                        time.sleep(0.001)
+                    shutil.rmtree(inner, ignore_errors=True)
+                    with contextlib.suppress(OSError):
+                        os.symlink(outside, inner)
+                        time.sleep(0.001)
+                        os.unlink(inner)
+            swapper = threading.Thread(target=swap)
+            swapper.start()
+            try:
+                for _ in range(12):
+                    self.call(base, uid, namespaces, "write_file", path="inner/secret", content="changed")
+                    _, text = self.call(base, uid, namespaces, "read_file", path="inner/secret")
+                    self.assertNotIn("top-secret", text)
+            finally:
+                over.set()
+                swapper.join()
+            self.untouched(base)
+        self.each(check)
+
+    def test_what_may_be_read_may_not_be_written(self):
+        def check(uid, namespaces, base):
+            extra = os.path.join(base, "outside")
+            ok, text = self.call(base, uid, namespaces, "read_file", read=[extra], path=extra + "/secret")
+            self.assertTrue(ok and "top-secret" in text, text)
+            ok, text = self.call(base, uid, namespaces, "write_file", read=[extra], path=extra + "/secret",
+                                 content="changed")
+            self.assertFalse(ok, text)
+            code, out = self.run_in(
+                base, uid, namespaces, "--read", extra, argv=["sh", "-c", """
+                cd %s && cat secret && ! echo x >> secret && ! chmod 777 secret && ! touch -d @1 secret &&
+                ! rm -f secret && ! ln secret other && ! mv secret other && ! cp secret new""" % extra])
+            self.assertEqual(code, 0, out)
+            self.assertIn("top-secret", out)
+            self.untouched(base)
+        self.each(check)
+
+    # --- Ending ---
+
+    def begin_tree(self, base, uid, namespaces, kind, n):
+        p, line = self.launch(base, uid, namespaces, kind=kind, argv=["sh", "-c", STUBBORN % {"n": n}])
+        self.assertEqual(p.stdout.readline(), b"up\n")
+        wait_for(lambda: len(running(str(n))) >= 6, "the whole tree")
+        return p, line
+
+    def test_the_end_of_the_lifeline_ends_the_whole_tree(self):
+        def check(uid, namespaces, base):
+            for kind in ("--fenced", "--open"):
+                n = 100000 + os.getpid() % 100000
+                p, line = self.begin_tree(base, uid, namespaces, kind, n)
+                os.close(line)
+                self.assertEqual(p.wait(20), 143)
+                wait_for(lambda: not running(str(n)), "the tree to be gone", 2)
+        self.each(check)
+
+    def test_a_namespace_ends_with_whoever_made_it(self):
+        def check(uid, namespaces, base):
+            if not namespaces:
+                return
+            n = 200000 + os.getpid() % 100000
+            p, line = self.begin_tree(base, uid, namespaces, "--fenced", n)
+            p.kill()
+            p.wait()
+            wait_for(lambda: not running(str(n)), "the tree to be gone", 5)
+            os.close(line)
+        self.each(check)
+
+    def test_what_a_program_leaves_behind_ends_with_it(self):
+        def check(uid, namespaces, base):
+            n = 300000 + os.getpid() % 100000
+            code, out = self.run_in(base, uid, namespaces, argv=[
+                "sh", "-c", "setsid sleep %d >/dev/null 2>&1 & (setsid nohup sleep %d &) ; exit 7" % (n, n)])
+            self.assertEqual(code, 7, out)
+            wait_for(lambda: not running(str(n)), "what it left to be gone", 2)
+        self.each(check)
+
+    def test_a_fork_bomb_is_held_and_ends(self):
+        def check(uid, namespaces, base):
+            if uid == 0 and not namespaces:
+                return  # nothing holds root then, as the manual says
+            began = time.monotonic()
+            code, _ = self.run_in(base, uid, namespaces, argv=["sh", "-c", "b() { b | b & }; b; sleep 2"])
+            self.assertLess(time.monotonic() - began, 30)
+            self.assertIn(code, (0, 2, 143))
+            # The machine has room for others all the time, and afterwards nothing of it is left.
+            self.assertEqual(subprocess.run(["true"], timeout=30).returncode, 0)
+            me = "b() { b | b & }; b; sleep 2"
+            wait_for(lambda: not running(me), "the bomb to be gone", 5)
+        self.each(check)
+
+    def test_limits_hold(self):
+        def check(uid, namespaces, base):
+            code, out = self.run_in(base, uid, namespaces, argv=[
+                "sh", "-c", "ulimit -c; ulimit -n; ulimit -n 2000 || echo held; ulimit -f"])
+            self.assertEqual(out.split()[0:2], ["0", "1024"], out)
+            self.assertIn("held", out)
+            self.assertNotIn("unlimited", out)
+        self.each(check)
+
+    def test_an_agent_does_not_see_what_is_hidden(self):
+        def check(uid, namespaces, base):
+            if not namespaces:
+                return
+            home, own = os.path.join(base, "home"), os.path.join(base, "own")
+            os.mkdir(own)
+            os.chown(own, uid, uid)
+            code, out = self.run_in(
+                base, uid, namespaces, "--hide", home, "--write", own, kind="--open", argv=["sh", "-c", """
+                test -z "$(ls -A %s)" && echo x > %s/x && echo x > x && ! cp x %s/secret && ! cp x /etc/x""" %
+                (home, own, base + "/outside")])
+            self.assertEqual(code, 0, out)
+            self.assertTrue(os.path.exists(os.path.join(own, "x")))
+            self.untouched(base)
+        self.each(check)
+
+    def test_usage_is_told(self):
+        for argv in ([], ["--fenced"], ["--fenced", "--open", "--workspace", "/tmp", "--", "true"],
+                     ["--workspace", "/tmp", "--", "true"], ["--fenced", "--workspace", "tmp", "--", "true"],
+                     ["--fenced", "--workspace", "/tmp", "--"], ["--fenced", "--nothing", "--", "true"]):
+            p = subprocess.run([TOOL, "supervise", *argv], capture_output=True, env=ENV, timeout=30)
+            self.assertEqual(p.returncode, 2, argv)
+        base = self.place(os.getuid())
+        self.assertEqual(self.run_in(base, None, False, argv=["/no/such/program"])[0], 127)
+
+
+if __name__ == "__main__":
+    main()
