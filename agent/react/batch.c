@@ -369,15 +369,16 @@ void batch_go_on(struct react *r)
 
 void batch_cancel(struct react *r)
 {
-	struct call *c = find_call(r->batch, CALL_ASKED);
+	struct call *asked = find_call(r->batch, CALL_ASKED);
+	struct call *answered = find_call(r->batch, CALL_ANSWERED);
 
-	if (!c)
-		c = find_call(r->batch, CALL_ANSWERED);
-	if (c) {
-		const struct tool_call t = describe(c);
+	approvals_end(r->approvals, r->turn);
+	if (answered && answered->consent != CONSENT_GIVEN) {
+		act_on_answer(answered); /* a no stands */
+	} else if (asked || answered) {
+		const struct tool_call t = describe(asked ? asked : answered);
 
-		approvals_end(r->approvals, r->turn);
-		tools_note(r->tools, &t, "cancelled", "before the user's answer counted");
+		tools_note(r->tools, &t, "cancelled", "before an answer was acted on");
 	}
 	for (size_t i = 0; i < r->batch->n; i++)
 		if (r->batch->call[i].run)

@@ -557,6 +557,7 @@ static void no_and_stop_ends_the_turn(void **state)
 	begin();
 	wait_question(1);
 	answer(APPROVAL_STOP);
+	cancel(); /* whoever asked has it stopped as well */
 	wait_done(ENGINE_FAIL_CANCELLED);
 	assert_int_equal(1, fix.questions);
 	assert_int_equal(1, lm_requests(fix.lm));
