@@ -1,17 +1,7 @@
 // The phone page in headless Chromium: what a person sees and does.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import path from 'node:path';
-
-const puppeteer = createRequire(process.env.PACKAGES + '/')('puppeteer-core');
-const sim = JSON.parse(process.env.SIM);
-
-async function control(name, body) {
-	const answer = await fetch(sim.control + '/control/' + name, body && { method: 'POST', body: JSON.stringify(body) });
-	const json = await answer.json();
-	assert.ok(answer.ok, name + ': ' + json.error);
-	return json;
-}
+import { browser, complaints, control, open, picture, runSteps, sees, seesText, sim, strangers } from './browser.mjs';
 
 // --- A bot at the other end -----------------------------------------------------------------------
 const bot = { token: null, user: null, cursor: '', context: null, n: 0 };
@@ -36,23 +26,6 @@ const reply = text => ask('sendmessage', { msg: { from_user_id: '', to_user_id: 
 	message_type: 2, message_state: 2, context_token: bot.context, item_list: [{ type: 1, text_item: { text } }] } });
 
 // --- The page -------------------------------------------------------------------------------------
-const browser = await puppeteer.launch({ executablePath: process.env.BROWSER, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
-const strangers = [], complaints = [];
-async function open(language, options = {}) {
-	const page = await browser.newPage();
-	page.on('request', r => { if (!r.url().startsWith(sim.page) && !r.url().startsWith('data:')) strangers.push(r.url()); });
-	page.on('console', m => { if (m.type() === 'error' || m.type() === 'warn') complaints.push(m.text()); });
-	page.on('pageerror', e => complaints.push(String(e)));
-	await page.evaluateOnNewDocument(l => Object.defineProperty(navigator, 'language', { get: () => l }), language);
-	await page.setViewport({ width: options.width || 390, height: options.height || 844, deviceScaleFactor: 2 });
-	await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: options.dark ? 'dark' : 'light' },
-		{ name: 'prefers-reduced-motion', value: 'reduce' }]);
-	await page.goto(sim.page, { waitUntil: 'load' });
-	return page;
-}
-const picture = (page, name) => page.screenshot({ path: path.join(process.env.PICTURES, name + '.png') });
-const sees = (page, test, ...args) => page.waitForFunction(test, { timeout: 15000, polling: 50 }, ...args);
-const seesText = (page, text) => sees(page, t => document.body.innerText.includes(t), text);
 const bubbles = page => page.$$eval('.row:not(#typing-row) .bubble', list => list.map(b => b.innerText.trim()));
 const lastBubble = (page, n) => sees(page, k => document.querySelectorAll('.row.bot:not(#typing-row) .bubble').length >= k, n);
 async function replyAndSee(page, text) {
@@ -280,15 +253,4 @@ const steps = {
 	},
 };
 
-let failed = 0;
-for (const [name, run] of Object.entries(steps)) {
-	try {
-		await run();
-		console.log('ok   ' + name);
-	} catch (error) {
-		failed++;
-		console.log('FAIL ' + name + '\n' + (error.stack || error));
-	}
-}
-await browser.close();
-process.exit(failed ? 1 : 0);
+await runSteps(steps);

@@ -1,0 +1,33 @@
+"""Scripts of page/ in a real browser. Needs Chromium, Node 18 and npm; skipped where they cannot be had.
+Pictures of what was seen are left in the build folder (page/*.png)."""
+
+import json
+import os
+import subprocess
+
+from harness import BUILD
+from npm_tools import install, program, skip, version
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGES = {"puppeteer-core": "^24.0.0"}
+
+
+class Browser:
+    """Call before anything is started: it is skipped by leaving the program."""
+
+    def __init__(self):
+        self.browser = program("chromium", "chromium-browser", "google-chrome")
+        self.node = program("node", "nodejs")
+        if version(self.node) < (18, 0):
+            skip("Node 18 or newer is not installed")
+        self.packages = install(BUILD, "browser", PACKAGES)
+        self.pictures = os.path.join(BUILD, "page")
+        os.makedirs(self.pictures, exist_ok=True)
+
+    def run(self, script, where):
+        """where: the simulator's line. The script's exit code."""
+        return subprocess.run(
+            [self.node, os.path.join(HERE, "page", script)],
+            env={**os.environ, "SIM": json.dumps(where), "PACKAGES": self.packages, "BROWSER": self.browser,
+                 "PICTURES": self.pictures},
+            timeout=300, stdin=subprocess.DEVNULL).returncode
