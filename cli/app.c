@@ -360,7 +360,7 @@ static void on_hup(void *arg, int signo)
 		return;
 	}
 	control_settings_from(&s, fresh);
-	if (workshop_set_policy(&a->shop, fresh, &e) < 0 || control_apply(a->control, &s, &e) < 0) {
+	if (workshop_apply(&a->shop, fresh, &e) < 0 || control_apply(a->control, &s, &e) < 0) {
 		log_error(a->log, "app", "reload: %s; the old settings stay", e.msg);
 		config_free(&fresh);
 		return;

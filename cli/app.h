@@ -41,8 +41,8 @@ struct workshop {
 int workshop_open(struct workshop *w, const struct home *h, struct config *cfg, struct loop *loop,
 	struct log *log, struct err *e);
 void workshop_close(struct workshop *w);
-/* The policy that the settings ask for is in force from here on. */
-int workshop_set_policy(struct workshop *w, const struct config *cfg, struct err *e);
+/* What may change while it works: the policy, how long the audit is kept. */
+int workshop_apply(struct workshop *w, const struct config *cfg, struct err *e);
 
 struct app;
 

@@ -66,6 +66,8 @@ static const struct row rows[] = {
 	{ ENUM("log_level", log_level, "info", levels, true, "how much is logged") },
 	{ INT("turn_minutes", turn_minutes, "60", 1, 1440, false,
 		"longest time one task may take") },
+	{ INT("audit_days", audit_days, "90", 1, 3650, true,
+		"days that records of what tools did are kept") },
 	{ STRING("model.provider", model.provider, NULL,
 		"who serves the model, as kimi; its address and model are the defaults then") },
 	{ STRING("model.base_url", model.base_url, NULL,

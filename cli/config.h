@@ -24,6 +24,7 @@ struct config {
 	int64_t text_limit;   /* 1..3800, default 1800 */
 	int64_t queue_limit;  /* 1..1000, default 100 */
 	int64_t turn_minutes; /* 1..1440, default 60 */
+	int64_t audit_days;   /* 1..3650, default 90 */
 	char **allowed_users; /* NULL-terminated; at most 100 */
 
 	struct {

@@ -16,6 +16,8 @@ static const struct command table[] = {
 	{ "restart", "", "stop and start the daemon", cmd_restart, HOME_MAKE },
 	{ "status", "[--json]", "what the daemon does and how the link is", cmd_status, HOME_FIND },
 	{ "logs", "[-n N] [-f]", "the newest lines of the log", cmd_logs, HOME_FIND },
+	{ "audit", "[-n N] [--json]", "what tools were asked, decided and done", cmd_audit,
+		HOME_FIND },
 	{ "login", "[--force] [--base-url URL] [--import DIR]", "connect a WeChat account",
 		cmd_login, HOME_MAKE },
 	{ "logout", "", "forget the WeChat account's credentials", cmd_logout, HOME_FIND },

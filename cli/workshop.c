@@ -68,7 +68,7 @@ static int open_policy(struct policy **out, const struct config *cfg, struct err
 	return policy_open(out, &rules, e);
 }
 
-int workshop_set_policy(struct workshop *w, const struct config *cfg, struct err *e)
+int workshop_apply(struct workshop *w, const struct config *cfg, struct err *e)
 {
 	struct policy *fresh;
 
@@ -77,6 +77,7 @@ int workshop_set_policy(struct workshop *w, const struct config *cfg, struct err
 	tools_set_policy(w->tools, fresh);
 	policy_free(&w->policy);
 	w->policy = fresh;
+	audit_set(w->audit, w->log, cfg->audit_days);
 	return 0;
 }
 
@@ -89,6 +90,7 @@ static int open_tools(struct workshop *w, const struct home *h, const struct con
 		audit_open(&w->audit, dir, loop_clock(w->loop), e) < 0 ||
 		find_helper(helper, e) < 0 || open_policy(&w->policy, cfg, e) < 0)
 		return -1;
+	audit_set(w->audit, w->log, cfg->audit_days);
 	const struct tools_env env = {
 		.loop = w->loop,
 		.log = w->log,

@@ -23,7 +23,7 @@ _kairo_values() {
 
 _kairo() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i word
-	local commands="run start stop restart status logs login logout doctor config ask send version help"
+	local commands="run start stop restart status logs audit login logout doctor config ask send version help"
 	local account=() args=() words=
 	COMPREPLY=()
 
@@ -47,6 +47,7 @@ _kairo() {
 		case ${args[0]} in
 		status) words=--json ;;
 		logs) [ "$prev" = -n ] || words="-n -f" ;;
+		audit) [ "$prev" = -n ] || words="-n --json" ;;
 		login)
 			case $prev in
 			--import) words=$(compgen -d -- "$cur") ;;

@@ -1,19 +1,34 @@
 /* tools/host/audit.h: what was asked, decided and done: JSON lines, one file a day, redacted.
- * At most 1 MiB an event; a failure never changes a result. */
+ *
+ * The folder is private and no symlink is followed in it. A file that would pass 10 MiB is put
+ * aside as NAME.1, what was NAME.5 goes; files of days long past are removed. Processes take turns
+ * by a lock. A failure is logged and never changes a result. */
 #ifndef TOOLS_HOST_AUDIT_H
 #define TOOLS_HOST_AUDIT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "tools/host/origin.h"
+
+#define AUDIT_EVENT_MAX   ((size_t)1 << 20)
+#define AUDIT_FILE_MAX    ((int64_t)10 << 20)
+#define AUDIT_GENERATIONS 5
+#define AUDIT_DAYS        90 /* kept, unless audit_set says otherwise */
+#define AUDIT_TAIL_BYTES  ((size_t)1 << 20)
+#define AUDIT_TAIL_MAX    ((size_t)100)
 
 struct audit;
 
 int audit_open(struct audit **out, const char *dir, const struct clock *clk, struct err *e);
 void audit_close(struct audit **a);
+/* log NULL: failures go untold. days: how long files are kept. */
+void audit_set(struct audit *a, struct log *log, int64_t days);
 
 struct audit_event {
 	uint64_t turn;
@@ -21,10 +36,17 @@ struct audit_event {
 	const char *tool, *call_id;
 	struct view args;    /* JSON; file contents are left out */
 	const char *verdict; /* "allow", "deny", "ask" */
-	const char *outcome; /* "started", "ok", "failed", "cancelled", "refused" */
+	/* "started", "ok", "failed", "cancelled"; "refused" by the policy or the user; of a question
+	 * "asked", "consented", "expired", "undeliverable". */
+	const char *outcome;
 	const char *detail;
 	int64_t ms;
 };
 void audit_write(struct audit *a, const struct audit_event *ev); /* a NULL: nothing */
+
+/* The newest records, at most max (and AUDIT_TAIL_MAX) and of the last AUDIT_TAIL_BYTES, oldest
+ * first. What is no record is skipped and counted. E_NOTFOUND: nothing has been recorded. */
+int audit_tail(const char *dir, size_t max, void (*found)(void *arg, const struct json *record),
+	void *arg, size_t *skipped, struct err *e);
 
 #endif

@@ -1,0 +1,24 @@
+/* tools/host/audit-private.h: names in the audit's folder; shared by its files alone. */
+#ifndef TOOLS_HOST_AUDIT_PRIVATE_H
+#define TOOLS_HOST_AUDIT_PRIVATE_H
+
+#include "base/file.h"
+#include "tools/host/audit.h"
+
+#define AUDIT_LOCK "audit.lock"
+#define AUDIT_NAME 32
+
+/* "2026-11-30.jsonl" and, put aside, "2026-11-30.jsonl.3". */
+struct audit_name {
+	char text[AUDIT_NAME];
+	int generation; /* 0: written to */
+};
+
+/* Is it one of ours? */
+bool audit_name_parse(const char *name, struct audit_name *out);
+/* Older first: by day, then from the highest generation down; for qsort. */
+int audit_name_order(const void *a, const void *b);
+/* All there are, oldest first; *out is for free(). */
+int audit_names(const char *dir, struct audit_name **out, size_t *n, struct err *e);
+
+#endif
