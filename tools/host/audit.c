@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "tools/host/audit-private.h"
 
-/* Longer ones are cut, and no JSON any more. Escaped they are twice as long at most, so that a record
- * keeps within AUDIT_EVENT_MAX. */
+/* Longer ones are cut, and no JSON any more. Escaped they are twice as long at most, so that a
+ * record keeps within AUDIT_EVENT_MAX. */
 #define ARGS_MAX   ((size_t)256 << 10)
 #define DETAIL_MAX ((size_t)64 << 10)
 #define WORD_MAX   ((size_t)256)

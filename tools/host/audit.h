@@ -36,8 +36,8 @@ struct audit_event {
 	const char *tool, *call_id;
 	struct view args;    /* JSON; file contents are left out */
 	const char *verdict; /* "allow", "deny", "ask" */
-	/* "started", "ok", "failed", "cancelled"; "refused" by the policy or the user; of a question
-	 * "asked", "consented", "expired", "undeliverable". */
+	/* "started", "ok", "failed", "cancelled"; "refused" by the policy or the user; of a
+	 * question "asked", "consented", "expired", "undeliverable". */
 	const char *outcome;
 	const char *detail;
 	int64_t ms;
