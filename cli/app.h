@@ -29,6 +29,8 @@ struct workshop {
 	struct audit *audit;
 	struct policy *policy;
 	struct tools *tools;
+	struct web *web;
+	struct todo *todo;
 	struct engine *engine;
 	struct model_choice choice;
 	char workspace[PATH_SIZE];

@@ -112,6 +112,15 @@ static int set_from_stdin(const struct home *h, const char *name)
 	return rc < 0 ? say_err(&e) : tell_daemon(h, secret ? "model.api_key_file" : name);
 }
 
+static int refuse_secret(const char *name)
+{
+	char why[160];
+
+	(void)snprintf(why, sizeof(why),
+		"a key does not belong on a command line: kairo config set %.60s --stdin", name);
+	return say_usage("config", why);
+}
+
 static int set(const struct home *h, const char *name, const char *value)
 {
 	struct err e = ERR_INIT;
@@ -119,8 +128,7 @@ static int set(const struct home *h, const char *name, const char *value)
 	if (!strcmp(value, "--stdin"))
 		return set_from_stdin(h, name);
 	if (config_is_secret(name))
-		return say_usage("config",
-			"a key does not belong on a command line: kairo config set model.api_key --stdin");
+		return refuse_secret(name);
 	if (!config_find(name))
 		return unknown_key(name);
 	if (config_set(h->dir, name, value, &e) < 0)

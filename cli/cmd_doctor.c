@@ -17,6 +17,7 @@
 #include "cli/app.h"
 #include "cli/client.h"
 #include "cli/policy.h"
+#include "cli/search.h"
 #include "cli/workspace.h"
 
 enum {
@@ -80,6 +81,8 @@ static bool check_config(struct doctor *d)
 	}
 	if (config_load_key(d->cfg, &e) < 0)
 		bad(d, true, "config", "kairo config set model.api_key --stdin", "%s", e.msg);
+	else if (config_load_search(d->cfg, &e) < 0)
+		bad(d, true, "config", "kairo config set search.PROVIDER_key --stdin", "%s", e.msg);
 	else if (check_ca_file(d->cfg, &e) < 0)
 		bad(d, true, "config", "kairo config set network.ca_file PATH, or unset it", "%s",
 			e.msg);
@@ -458,6 +461,19 @@ static void check_model(struct doctor *d)
 			d->cfg->model.api_key[0] ? "the key is accepted" : "no key is asked for");
 }
 
+static void check_search(struct doctor *d)
+{
+	struct str names = STR_INIT(160);
+
+	search_text(d->cfg, &names);
+	if (names.n > 0)
+		ok("search", "%s", str_cstr(&names));
+	else
+		ok("search", "no provider is set up, so the agent cannot search the web "
+			     "(kairo.toml(5), [search])");
+	str_release(&names);
+}
+
 /* --- The daemon ------------------------------------------------------------------------------- */
 
 static int64_t member_int(const struct json *obj, const char *name)
@@ -549,6 +565,7 @@ int cmd_doctor(const struct home *h, int argc, char **argv)
 		check_sandbox(&d);
 		check_account(&d);
 		check_model(&d);
+		check_search(&d);
 		check_daemon(&d);
 	}
 	printf("\n%d failed, %d to look at\n", d.failed, d.warned);

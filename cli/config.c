@@ -11,6 +11,7 @@
 #include "base/toml.h"
 #include "cli/cli.h"
 #include "cli/policy.h"
+#include "cli/search.h"
 #include "formatter/formatter.h"
 
 #define CONFIG_KEY "model.api_key"
@@ -50,6 +51,13 @@ struct row {
 #define BOOL_ON(n, f, h)           .key = { n, CONFIG_BOOL, "true", 0, 0, NULL, false, h }, AT(f)
 #define INT(n, f, d, lo, hi, l, h) .key = { n, CONFIG_INT, d, lo, hi, NULL, l, h }, AT(f)
 #define ENUM(n, f, d, v, l, h)     .key = { n, CONFIG_ENUM, d, 0, 0, v, l, h }, AT(f)
+
+#define SEARCH_KEY(n, p) \
+	PATH("search." n "_key_file", search.key_file[p], NULL, \
+		"file with the key of " n "; kairo config set search." n "_key --stdin makes one")
+#define SEARCH_URL(n, p) \
+	STRING("search." n "_url", search.url[p], NULL, \
+		"another address for " n ", as of a gateway")
 
 static const struct row rows[] = {
 	{ PATH("workspace", workspace, "~/kairo", "the folder the agent works in") },
@@ -111,6 +119,18 @@ static const struct row rows[] = {
 		"single tools, as \"write_file=ask\", \"SERVER.TOOL=allow\"; for every request") },
 	{ INT("policy.ask_minutes", policy.ask_minutes, "10", 1, 1440, true,
 		"how long a question stays open before it is a no") },
+	{ LIST("search.order", search.order, SEARCH_PROVIDERS, false,
+		"providers of web search in the order they are asked; empty: all that are set up") },
+	{ SEARCH_KEY("zhipu", SEARCH_ZHIPU) },
+	{ SEARCH_KEY("serpapi", SEARCH_SERPAPI) },
+	{ SEARCH_KEY("brave", SEARCH_BRAVE) },
+	{ SEARCH_KEY("tavily", SEARCH_TAVILY) },
+	{ STRING("search.searxng_url", search.url[SEARCH_SEARXNG], NULL,
+		"address of your own SearXNG, as http://127.0.0.1:8888") },
+	{ SEARCH_URL("zhipu", SEARCH_ZHIPU) },
+	{ SEARCH_URL("serpapi", SEARCH_SERPAPI) },
+	{ SEARCH_URL("brave", SEARCH_BRAVE) },
+	{ SEARCH_URL("tavily", SEARCH_TAVILY) },
 	{ STRING("ilink.client_version", ilink.client_version, NULL,
 		"client version declared to the WeChat server") },
 	{ STRING("ilink.bot_agent", ilink.bot_agent, NULL,
@@ -411,6 +431,12 @@ static int check(const struct config *c, const struct row *r, struct err *e)
 	case OFFSET(sandbox.read): return check_folders(c->sandbox.read, e);
 	case OFFSET(policy.shell_allow): return policy_check_lists(c->policy.shell_allow, NULL, e);
 	case OFFSET(policy.tools): return policy_check_lists(NULL, c->policy.tools, e);
+	case OFFSET(search.order): return search_check_order(c->search.order, e);
+	case OFFSET(search.url[SEARCH_ZHIPU]):
+	case OFFSET(search.url[SEARCH_SERPAPI]):
+	case OFFSET(search.url[SEARCH_SEARXNG]):
+	case OFFSET(search.url[SEARCH_BRAVE]):
+	case OFFSET(search.url[SEARCH_TAVILY]): return check_url(name, get_string(c, r), e);
 	default: return 0;
 	}
 }
@@ -559,12 +585,12 @@ int config_load(struct config **out, const char *home, struct err *e)
 	return rc;
 }
 
-static void wipe_key(struct config *c)
+static void wipe_key(char **key)
 {
-	if (c->model.api_key)
-		explicit_bzero(c->model.api_key, strlen(c->model.api_key));
-	free(c->model.api_key);
-	c->model.api_key = NULL;
+	if (*key)
+		explicit_bzero(*key, strlen(*key));
+	free(*key);
+	*key = NULL;
 }
 
 static size_t width(const struct row *r)
@@ -626,25 +652,37 @@ void config_free(struct config **cp)
 		return;
 	for (size_t i = 0; i < NROWS; i++)
 		free_field(c, &rows[i]);
-	wipe_key(c);
+	wipe_key(&c->model.api_key);
+	for (int p = 0; p < SEARCH_PROVIDERS; p++)
+		wipe_key(&c->search.key[p]);
 	free(c->home);
 	free(c);
 	*cp = NULL;
 }
 
-static int take_key(struct config *c, struct view key, struct err *e)
+static int take_key(char **slot, struct view key, struct err *e)
 {
 	key = view_trim(key);
 	for (size_t i = 0; i < key.n; i++)
 		if (key.p[i] <= ' ' || key.p[i] >= 0x7f)
-			return err_set(e, E_FORMAT,
-				"the model's key holds a space or a control character");
+			return err_set(e, E_FORMAT, "the key holds a space or a control character");
 	char *fresh = strndup(key.n ? key.p : "", key.n);
 	if (!fresh)
 		return err_set(e, E_NOMEM, "out of memory");
-	wipe_key(c);
-	c->model.api_key = fresh;
+	wipe_key(slot);
+	*slot = fresh;
 	return 0;
+}
+
+static int read_key(char **slot, const char *path, const char *what, struct err *e)
+{
+	struct str text = STR_SECRET(KEY_FILE_MAX);
+	int rc = file_read_private(path, KEY_FILE_MAX, &text, e);
+
+	if (rc == 0)
+		rc = take_key(slot, str_view(&text), e);
+	str_wipe(&text);
+	return rc < 0 ? err_wrap(e, "%s", what) : 0;
 }
 
 static int provider_key_path(char out[PATH_SIZE], const char *home, const char *provider,
@@ -672,27 +710,34 @@ static int find_key_file(const struct config *c, char out[PATH_SIZE], struct err
 int config_load_key(struct config *c, struct err *e)
 {
 	const char *env = getenv("KAIRO_MODEL_API_KEY");
-	struct str text = STR_SECRET(KEY_FILE_MAX);
 	char path[PATH_SIZE];
-	int rc;
 
 	if (env && env[0])
-		return take_key(c, view_of(env), e) < 0
+		return take_key(&c->model.api_key, view_of(env), e) < 0
 		               ? err_wrap(e, "the environment's KAIRO_MODEL_API_KEY")
 		               : 0;
 	if (find_key_file(c, path, e) < 0)
 		return -1;
 	if (!path[0])
 		return 0;
-	rc = file_read_private(path, KEY_FILE_MAX, &text, e);
-	if (rc == 0)
-		rc = take_key(c, str_view(&text), e);
-	else
-		err_wrap(e, "%s",
-			strcmp(path, c->model.api_key_file) == 0 ? "model.api_key_file"
-								 : "the provider's key");
-	str_wipe(&text);
-	return rc;
+	return read_key(&c->model.api_key, path,
+		strcmp(path, c->model.api_key_file) == 0 ? "model.api_key_file"
+							 : "the provider's key",
+		e);
+}
+
+int config_load_search(struct config *c, struct err *e)
+{
+	char what[64];
+
+	for (int p = 0; p < SEARCH_PROVIDERS; p++) {
+		const char *path = c->search.key_file[p];
+
+		(void)snprintf(what, sizeof(what), "search.%s_key_file", search_names[p]);
+		if (path && path[0] && read_key(&c->search.key[p], path, what, e) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* --- The table for others --------------------------------------------------------------------- */
@@ -971,20 +1016,53 @@ static int key_owner(const char *home, const char *name, const struct provider *
 	return 0;
 }
 
+/* "search.brave_key": the setting of the file that it is kept in. */
+static const struct row *search_key(const char *name)
+{
+	char file[64];
+
+	if (strncmp(name, "search.", 7) != 0 ||
+		snprintf(file, sizeof(file), "%s_file", name) >= (int)sizeof(file))
+		return NULL;
+	return find_row(file);
+}
+
 bool config_is_secret(const char *name)
 {
 	size_t n = sizeof(CONFIG_KEY) - 1;
 
-	return strncmp(name, CONFIG_KEY, n) == 0 && (!name[n] || name[n] == '.');
+	return search_key(name) ||
+	       (strncmp(name, CONFIG_KEY, n) == 0 && (!name[n] || name[n] == '.'));
 }
 
-int config_set_secret(const char *home, const char *name, struct view secret, struct err *e)
+static int set_search_key(const char *home, const struct row *r, struct view secret, struct err *e)
+{
+	struct view name = view_from(view_of(r->key.name), strlen("search."));
+	char file[64], path[PATH_SIZE];
+
+	(void)snprintf(file, sizeof(file), "search-%.*s.key",
+		VIEW_FMT(view_cut(name, name.n - strlen("_key_file"))));
+	if (path_join(path, home, file, e) < 0 || file_replace(path, 0600, secret, e) < 0)
+		return -1;
+	return config_set(home, r->key.name, path, e);
+}
+
+static int set_model_key(const char *home, const char *name, struct view secret, struct err *e)
 {
 	const struct provider *owner;
 	char path[PATH_SIZE];
 
-	if (key_owner(home, name, &owner, e) < 0)
+	if (key_owner(home, name, &owner, e) < 0 ||
+		provider_key_path(path, home, owner ? owner->name : "model", e) < 0 ||
+		file_replace(path, 0600, secret, e) < 0)
 		return -1;
+	return owner ? 0 : config_set(home, "model.api_key_file", path, e);
+}
+
+int config_set_secret(const char *home, const char *name, struct view secret, struct err *e)
+{
+	const struct row *search = search_key(name);
+
 	secret = view_trim(secret);
 	if (secret.n < 1 || secret.n > KEY_FILE_MAX - 1)
 		return err_set(e, E_FORMAT, "the key must have 1 to %d characters",
@@ -992,8 +1070,6 @@ int config_set_secret(const char *home, const char *name, struct view secret, st
 	for (size_t i = 0; i < secret.n; i++)
 		if (secret.p[i] <= ' ' || secret.p[i] >= 0x7f)
 			return err_set(e, E_FORMAT, "the key holds a space or a control character");
-	if (provider_key_path(path, home, owner ? owner->name : "model", e) < 0 ||
-		file_replace(path, 0600, secret, e) < 0)
-		return -1;
-	return owner ? 0 : config_set(home, "model.api_key_file", path, e);
+	return search ? set_search_key(home, search, secret, e)
+	              : set_model_key(home, name, secret, e);
 }

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "tools/host/search.h"
 
 #define CONFIG_FILE "config.toml"
 
@@ -57,6 +58,13 @@ struct config {
 	} policy;
 
 	struct {
+		char **order;                     /* names of providers; empty: all */
+		char *url[SEARCH_PROVIDERS];      /* "" the provider's own */
+		char *key_file[SEARCH_PROVIDERS]; /* absolute; "" none */
+		char *key[SEARCH_PROVIDERS];      /* by config_load_search; NULL none */
+	} search;
+
+	struct {
 		char *client_version, *bot_agent, *route_tag; /* "" default */
 	} ilink;
 };
@@ -70,10 +78,12 @@ int config_load(struct config **out, const char *home, struct err *e);
 void config_adopt(struct config *c, struct config *fresh, struct str *waits);
 /* The settings of the model and its key change places. */
 void config_take_model(struct config *c, struct config *fresh);
-void config_free(struct config **c); /* wipes the key */
+void config_free(struct config **c); /* wipes the keys */
 /* Fill model.api_key from KAIRO_MODEL_API_KEY, else <home>/PROVIDER.key, else api_key_file (private
  * files of at most 4 KiB, trimmed); for a server of one's own only from the first two. */
 int config_load_key(struct config *c, struct err *e);
+/* Fill search.key from the files of keys. */
+int config_load_search(struct config *c, struct err *e);
 
 /* --- The table, for `config get/set/list`, the manual and completions ------------------------- */
 enum config_type { CONFIG_STRING, CONFIG_INT, CONFIG_BOOL, CONFIG_LIST, CONFIG_ENUM, CONFIG_PATH };
@@ -109,10 +119,11 @@ int config_change(const char *home, const struct config_edit *edits, size_t n, s
 int config_try(struct config **out, const char *home, const struct config_edit *edits, size_t n,
 	struct err *e);
 
-/* "model.api_key", or "model.api_key.PROVIDER": entered by --stdin alone. */
+/* "model.api_key", "model.api_key.PROVIDER", "search.PROVIDER_key": entered by --stdin alone. */
 bool config_is_secret(const char *name);
 /* Store a secret: a provider's key goes to <home>/PROVIDER.key (0600); without a provider, to
- * <home>/model.key, and api_key_file points to it. */
+ * <home>/model.key, and api_key_file points to it. One for searches goes to
+ * <home>/search-PROVIDER.key, and search.PROVIDER_key_file points to it. */
 int config_set_secret(const char *home, const char *name, struct view secret, struct err *e);
 
 #endif

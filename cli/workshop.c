@@ -5,7 +5,9 @@
 #include "agent/react/react.h"
 #include "cli/app.h"
 #include "cli/policy.h"
+#include "cli/search.h"
 #include "cli/workspace.h"
+#include "tools/host/todo.h"
 
 void rules_for_ilink(struct http_rules *r, const struct config *c)
 {
@@ -105,6 +107,38 @@ static int open_tools(struct workshop *w, const struct home *h, const struct con
 	return tools_open(&w->tools, &env, e);
 }
 
+static int open_web(struct workshop *w, const struct config *cfg, struct err *e)
+{
+	struct web_env env = {
+		.loop = w->loop,
+		.log = w->log,
+		.tools = w->tools,
+		.proxy = cfg->network.proxy,
+		.ca_file = cfg->network.ca_file[0] ? cfg->network.ca_file : NULL,
+	};
+
+	search_settings(&env, cfg);
+#ifdef KAIRO_TEST_HOOKS
+	env.loopback = cfg->network.allow_loopback;
+#endif
+	return web_open(&w->web, &env, e);
+}
+
+static void mask_key(struct log *log, const char *key, const char *whose)
+{
+	struct err e = ERR_INIT;
+
+	if (key && key[0] && log_add_secret(log, key, &e) < 0)
+		log_warn(log, "app", "%s's key is too short to be masked in the log", whose);
+}
+
+static void mask_keys(struct log *log, const struct config *cfg)
+{
+	mask_key(log, cfg->model.api_key, "the model");
+	for (int p = 0; p < SEARCH_PROVIDERS; p++)
+		mask_key(log, cfg->search.key[p], search_names[p]);
+}
+
 static int open_engine(struct workshop *w, struct config *cfg, struct err *e)
 {
 	struct http_rules rules;
@@ -145,10 +179,15 @@ int workshop_open(struct workshop *w, const struct home *h, struct config *cfg, 
 		return -1;
 	if ((w->workspace_fd = workspace_lock(w->workspace, e)) < 0)
 		return -1;
-	if (cfg->model.api_key[0] && log_add_secret(log, cfg->model.api_key, e) < 0)
-		log_warn(log, "app", "the model's key is too short to be masked in the log");
+	if (config_load_search(cfg, e) < 0) {
+		workshop_close(w);
+		return -1;
+	}
+	mask_keys(log, cfg);
 	if (path_join(path, h->dir, "state.db", e) < 0 || db_open(&w->db, path, e) < 0 ||
-		open_tools(w, h, cfg, e) < 0 || open_engine(w, cfg, e) < 0) {
+		open_tools(w, h, cfg, e) < 0 || open_web(w, cfg, e) < 0 ||
+		todo_open(&w->todo, w->db, loop_clock(loop), w->tools, e) < 0 ||
+		open_engine(w, cfg, e) < 0) {
 		workshop_close(w);
 		return -1;
 	}
@@ -161,6 +200,8 @@ void workshop_close(struct workshop *w)
 		w->engine->ops->close(&w->engine);
 	model_choice_release(&w->choice);
 	tools_close(&w->tools);
+	web_close(&w->web);
+	todo_close(&w->todo);
 	policy_free(&w->policy);
 	audit_close(&w->audit);
 	http_close(&w->model_http);

@@ -109,6 +109,20 @@ void react_settle(struct react *r)
 
 /* --- A turn ----------------------------------------------------------------------------------- */
 
+/* What tools keep for a conversation ends with it: the key names the one that is open. */
+static int begin_tools(struct react *r, const struct turn_input *in, struct err *e)
+{
+	struct str key = STR_INIT(4096);
+	int rc;
+
+	if (str_addf(&key, "%s#%lld", in->conversation, (long long)r->session) < 0)
+		rc = err_set(e, E_NOMEM, "a turn");
+	else if ((rc = tools_turn_begin(r->tools, in->turn, str_cstr(&key), in->text, e)) == 0)
+		rc = tools_schema(r->tools, in->origin, &r->tools_schema, e);
+	str_release(&key);
+	return rc;
+}
+
 static int load_turn(struct react *r, const struct turn_input *in, struct err *e)
 {
 	const struct str schema = STR_INIT(TOOLS_SCHEMA_MAX);
@@ -118,13 +132,12 @@ static int load_turn(struct react *r, const struct turn_input *in, struct err *e
 	r->conversation = strdup(in->conversation);
 	if (!r->language || !r->conversation)
 		return err_set(e, E_NOMEM, "a turn");
-	if (r->tools && (tools_turn_begin(r->tools, in->turn, in->conversation, in->text, e) < 0 ||
-				tools_schema(r->tools, in->origin, &r->tools_schema, e) < 0))
+	if (history_session(r->history, in->conversation, loop_wall(r->loop), &r->session, e) < 0 ||
+		(r->tools && begin_tools(r, in, e) < 0))
 		return -1;
 	/* What does not fit into the window may still be summarised. */
-	if (history_session(r->history, in->conversation, loop_wall(r->loop), &r->session, e) < 0 ||
-		history_load(r->history, r->session,
-			prompt_room(r->active->window) + COMPACT_TRANSCRIPT_MAX, &r->talk, e) < 0 ||
+	if (history_load(r->history, r->session,
+		    prompt_room(r->active->window) + COMPACT_TRANSCRIPT_MAX, &r->talk, e) < 0 ||
 		history_mark(r->history, r->session, &r->compact.mark, e) < 0)
 		return -1;
 	r->own = r->talk.n;

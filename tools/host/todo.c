@@ -278,6 +278,6 @@ int todo_open(struct todo **out, struct db *db, const struct clock *clk, struct 
 
 void todo_close(struct todo **t)
 {
-	free(*t);
+	free(*t); /* NULL is fine */
 	*t = NULL;
 }
