@@ -174,7 +174,8 @@ static bool say_models(const struct call *c, const struct provider *p)
 	struct err why = ERR_INIT;
 	struct react_model would;
 
-	if (p->models[0] && choice->look(choice->arg, p->name, "", &would, &why) < 0)
+	/* Where there is no default model, any name will do to ask whether it could be chosen. */
+	if (choice->look(choice->arg, p->name, p->models[0] ? "" : "any", &would, &why) < 0)
 		return false;
 	(void)str_addf(c->reply, "\n%s/%s", p->name, p->models[0] ? p->models[0] : "…");
 	for (size_t i = 1; p->models[0] && p->models[i]; i++)

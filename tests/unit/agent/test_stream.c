@@ -318,6 +318,23 @@ static void depth_at_and_over_the_limit(void **state)
 	}
 }
 
+/* The object, the list and what is in it. */
+static void nodes_at_and_over_the_limit(void **state)
+{
+	for (int nodes = 200000; nodes <= 200001; nodes++) {
+		struct str s = STR_INIT(STREAM_EVENT_MAX);
+
+		assert_int_equal(0, teardown(state));
+		assert_int_equal(0, setup(state));
+		(void)str_adds(&s, "{\"x\":[0");
+		for (int i = 3; i < nodes; i++)
+			(void)str_adds(&s, ",0");
+		(void)str_adds(&s, "]}");
+		assert_int_equal(nodes == 200000 ? 0 : -1, feed(str_cstr(&s)));
+		str_release(&s);
+	}
+}
+
 /* --- Usage ------------------------------------------------------------------------------------ */
 
 static void usage_in_its_forms(void **state)
@@ -813,6 +830,7 @@ int main(void)
 		T(ignores_what_it_does_not_know),
 		T(refuses_what_is_no_event),
 		T(depth_at_and_over_the_limit),
+		T(nodes_at_and_over_the_limit),
 		T(usage_in_its_forms),
 		T(usage_cannot_go_down),
 		T(errors_in_all_their_forms),
