@@ -91,7 +91,7 @@ int audit_tail(const char *dir, size_t max, void (*found)(void *arg, const struc
 	int rc;
 
 	t.at = end;
-	/* So that no file is put aside meanwhile. One that cannot be had is no reason to be silent. */
+	/* So that no file is put aside meanwhile; without it, as well as it goes. */
 	if (path_join(path, dir, AUDIT_LOCK, NULL) == 0 && file_exists(path))
 		(void)lock_take(&lock, path, LOCK_MS, NULL);
 	rc = take_files(&t, dir, e);
