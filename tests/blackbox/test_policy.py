@@ -6,8 +6,8 @@ import re
 
 from harness import Case, main, wait_for
 
-# Public by its form and nobody's: a fetch that is allowed fails without leaving the machine.
-PAGE = "https://page.invalid/a"
+# Not of the public internet (RFC 5737): a fetch that is allowed is refused before anything leaves.
+PAGE = "https://192.0.2.1/a"
 
 
 def call(name, **arguments):
@@ -64,8 +64,8 @@ class Verdicts(PolicyCase):
     def test_a_page_of_the_users_own_words_alone_is_opened_unasked(self):
         told = self.verdict("web_fetch", text="read " + PAGE + ", please", url=PAGE)
         self.assertIn("could not be fetched", told)
-        for other in (PAGE + "?all=secrets", PAGE + "/", "https://page.invalid./a", "https://me@page.invalid/a",
-                      "https://page.invalid/%61", "http://page.invalid/a", "https://evil.invalid/?" + PAGE):
+        for other in (PAGE + "?all=secrets", PAGE + "/", "https://192.0.2.1./a", "https://me@192.0.2.1/a",
+                      "https://192.0.2.1/%61", "http://192.0.2.1/a", "https://192.0.2.2/?" + PAGE):
             self.assertEqual(self.verdict("web_fetch", text="read " + PAGE + ", please", url=other), "asked", other)
         # The words of an earlier task do not count.
         self.assertEqual(self.verdict("web_fetch", text="again", url=PAGE), "asked")
