@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import platform
+import shlex
 import shutil
 import signal
 import socket
@@ -136,7 +137,7 @@ class Fence(unittest.TestCase):
             os.close(line)
         return p.returncode, out
 
-    def call(self, base, uid, namespaces, tool, read=(), **args):
+    def call(self, base, uid, namespaces, tool, read=(), network=False, **args):
         """One call of a tool; (ok, text)."""
         down, line = os.pipe()
         events, up = os.pipe()
@@ -145,7 +146,7 @@ class Fence(unittest.TestCase):
         os.close(down)
         os.close(up)
         request = {"tool": tool, "args": args, "workspace": os.path.join(base, "workspace"), "read": list(read),
-                   "required": True, "namespaces": namespaces}
+                   "required": True, "network": network, "namespaces": namespaces}
         os.write(line, json.dumps(request).encode() + b"\n")
         with os.fdopen(events, "rb") as f:
             said = [json.loads(x) for x in f.read().splitlines()]
@@ -198,29 +199,44 @@ class Fence(unittest.TestCase):
                 victim.kill()
                 victim.wait()
 
-    def escape(self, network):
+    def escape(self, run, network):
         if platform.machine() != "x86_64" or not os.path.exists(PYTHON):
             self.skipTest("the probe is for x86-64 and %s" % PYTHON)
         folder = os.path.join(self.folder, "probe")
         os.mkdir(folder, 0o755)
         shutil.copy(os.path.join(HERE, "escape.py"), folder)
-        options = ["--read", folder, *(["--network"] if network else [])]
 
         def check(uid, namespaces, base):
             with self.others(base, uid) as targets:
                 targets["network"] = network
                 argv = [PYTHON, "-IB", os.path.join(folder, "escape.py"), json.dumps(targets)]
-                code, out = self.run_in(base, uid, namespaces, *options, argv=argv)
-                self.assertEqual((code, out.strip()), (0, "[]"))
+                run(base, uid, namespaces, folder, argv, network)
             os.unlink(os.path.join(base, "home", "control.sock"))
             self.untouched(base)
         self.each(check)
 
+    def by_launch(self, base, uid, namespaces, folder, argv, network):
+        code, out = self.run_in(base, uid, namespaces, "--read", folder, *(["--network"] if network else []),
+                                argv=argv)
+        self.assertEqual((code, out.strip()), (0, "[]"))
+
+    def by_shell(self, base, uid, namespaces, folder, argv, network):
+        command = " ".join(shlex.quote(word) for word in argv)
+        ok, text = self.call(base, uid, namespaces, "shell", read=[folder], network=network, command=command)
+        self.assertTrue(ok, text)
+        self.assertIn("[]", text.splitlines())
+
     def test_a_program_does_not_get_out(self):
-        self.escape(network=False)
+        self.escape(self.by_launch, network=False)
 
     def test_nor_does_one_with_a_network(self):
-        self.escape(network=True)
+        self.escape(self.by_launch, network=True)
+
+    def test_a_command_of_the_shell_does_not_get_out(self):
+        self.escape(self.by_shell, network=False)
+
+    def test_nor_does_an_allowed_one_with_a_network(self):
+        self.escape(self.by_shell, network=True)
 
     def test_file_tools_do_not_get_out(self):
         def check(uid, namespaces, base):
@@ -386,6 +402,96 @@ class Fence(unittest.TestCase):
             self.assertEqual(p.returncode, 2, argv)
         base = self.place(os.getuid())
         self.assertEqual(self.run_in(base, None, False, argv=["/no/such/program"])[0], 127)
+
+
+class Denied(Case):
+    """Where bubblewrap does not work, and the kernel says why."""
+
+    # No further user namespace, and not the rights to do without one.
+    PREFIX = ["unshare", "-Ur", "sh", "-c", "echo 0 > /proc/sys/user/max_user_namespaces && "
+              'exec setpriv --bounding-set=-all --inh-caps=-all -- "$@"', "sh"]
+
+    def setUp(self):
+        super().setUp()
+        told = subprocess.run([*self.PREFIX, TOOL, "probe", self.kairo.workspace], capture_output=True, env=ENV)
+        if told.returncode != 0:
+            self.skipTest("user namespaces cannot be denied here: %r" % told.stderr)
+        self.told = json.loads(told.stdout)
+        self.assertFalse(self.told["namespaces"], self.told)
+        if not self.told["landlock"]:
+            self.skipTest("the kernel has no Landlock")
+
+    def denied(self, *args, code=0):
+        p = subprocess.run([*self.PREFIX, *self.kairo.argv(*args)], capture_output=True, env=self.kairo.env,
+                           stdin=subprocess.DEVNULL, timeout=120)
+        if code is not None:
+            self.assertEqual(p.returncode, code, p.stdout + p.stderr)
+        return p.stdout.decode()
+
+    def write(self):
+        """A turn that writes a file; what the model was told of it."""
+        self.sim.script({"tool_calls": [{"name": "write_file", "arguments": {"path": "a", "content": "x"}}]},
+                        {"text": "done"})
+        self.assertEqual(self.ask("write"), ["done"])
+        return [m["content"] for m in self.sim.model_requests()[-1]["body"]["messages"] if m["role"] == "tool"][-1]
+
+    def test_status_and_doctor_name_what_is_missing(self):
+        self.denied("start")
+        for line in (self.kairo.status()["sandbox"], self.kairo.run("status").out, self.denied("doctor", code=None)):
+            self.assertIn("Landlock ABI", line)
+            self.assertIn("no namespaces: " + self.told["why"], line)
+            self.assertIn("weaker", line)
+        self.assertIn("package bubblewrap", self.denied("doctor", code=None))
+
+    def test_file_tools_run_with_what_there_is(self):
+        self.denied("start")
+        self.write()
+        self.assertTrue(os.path.exists(os.path.join(self.kairo.workspace, "a")))
+
+    def test_required_refuses_them_and_says_how_to_have_it(self):
+        self.kairo.config(sandbox__mode="required")
+        self.denied("start")
+        self.assertIn("refused", self.kairo.status()["sandbox"])
+        said = self.write()
+        for word in ("write_file is refused", "sandbox.mode", "bubblewrap", self.told["why"]):
+            self.assertIn(word, said)
+        self.assertFalse(os.path.exists(os.path.join(self.kairo.workspace, "a")))
+
+
+class Daemon(Case):
+    def test_the_namespaces_are_named_and_used(self):
+        if not probe(self.kairo.workspace)["namespaces"]:
+            self.skipTest("bubblewrap does not work here")
+        self.kairo.config(sandbox__mode="required")
+        self.kairo.start()
+        line = self.kairo.status()["sandbox"]
+        for word in ("files: bubblewrap", "calls: seccomp", "network: a namespace", "ending: PID namespace"):
+            self.assertIn(word, line)
+        self.sim.script({"tool_calls": [{"name": "write_file", "arguments": {"path": "a", "content": "x"}}]},
+                        {"text": "done"})
+        self.assertEqual(self.ask("write"), ["done"])
+        self.assertTrue(os.path.exists(os.path.join(self.kairo.workspace, "a")))
+        self.assertIn('"namespaces":true', self.kairo.log())
+
+    @unittest.skipIf(HOOKS, "a build with sanitizers stays dumpable")
+    def test_nobody_looks_into_the_daemon(self):
+        uid = NOBODY if os.getuid() == 0 else os.getuid()
+        if os.getuid() == 0:
+            if not shutil.which("setpriv"):
+                self.skipTest("root may look everywhere, and there is no setpriv")
+            os.chmod(self.folder, 0o711)
+            for path, folders, files in os.walk(self.folder):
+                for name in ("", *folders, *files):
+                    os.chown(os.path.join(path, name), uid, uid, follow_symlinks=False)
+        p = subprocess.Popen([*as_user(uid), *self.kairo.argv("run")], env=self.kairo.env,
+                             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.kairo.children.append(p)
+        wait_for(lambda: os.path.exists(os.path.join(self.kairo.dir, "control.sock")), "the daemon")
+        for name in ("environ", "mem", "maps", "fd/0"):
+            look = subprocess.run([*as_user(uid), "head", "-c", "1", "/proc/%d/%s" % (p.pid, name)],
+                                  capture_output=True, env=ENV)
+            self.assertNotEqual(look.returncode, 0, name)
+            self.assertIn(b"ermission denied", look.stderr)
 
 
 if __name__ == "__main__":

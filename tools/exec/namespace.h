@@ -2,8 +2,8 @@
  *
  * The program goes on in namespaces of its own (mount, PID, network, IPC, UTS, user where it can be
  * had), without capabilities, in a new session, and dies with its parent. It sees what is named and
- * nothing else: the parts of the system (tools/exec/system.h) read-only, private /tmp, /var/tmp, /dev/shm,
- * /proc and /dev, and the folders of the plan at their own paths. */
+ * nothing else: the parts of the system (tools/exec/system.h) read-only, a private /tmp, /var/tmp,
+ * /dev/shm, /proc and /dev, and the folders of the plan at their own paths. */
 #ifndef TOOLS_EXEC_NAMESPACE_H
 #define TOOLS_EXEC_NAMESPACE_H
 

@@ -1,0 +1,171 @@
+/* What is enough of a sandbox, what is said of it, and a helper that cannot say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tools/confine.h"
+#include "tools/host/sandbox.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct sandbox whole = { .namespaces = true, .landlock = 7, .seccomp = true };
+static const struct sandbox bare = { .why = "no bwrap", .landlock = 2, .seccomp = true };
+static const struct sandbox calls_only = { .why = "no bwrap", .seccomp = true };
+static const struct sandbox nothing = { .why = "no bwrap" };
+static const struct sandbox unfiltered = { .namespaces = true, .landlock = 7 };
+static const struct sandbox strict = { .why = "no bwrap",
+	.landlock = 7,
+	.seccomp = true,
+	.all = true };
+static const struct sandbox strict_whole = { .namespaces = true, .seccomp = true, .all = true };
+
+static void programs_need_a_layer_for_files_and_one_for_calls(void **state)
+{
+	static const struct {
+		const struct sandbox *s;
+		bool files, programs;
+		const char *word; /* of the refusal of programs */
+	} cases[] = {
+		{ &whole, true, true, NULL },
+		{ &bare, true, true, NULL },
+		{ &calls_only, true, false, "package bubblewrap" },
+		{ &nothing, true, false, "no bwrap" },
+		{ &unfiltered, true, false, "CONFIG_SECCOMP_FILTER" },
+		{ &strict, false, false, "sandbox.mode = \"best\"" },
+		{ &strict_whole, true, true, NULL },
+	};
+	struct str why = STR_INIT(2000);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		str_reset(&why);
+		assert_int_equal(cases[i].files, sandbox_allows(cases[i].s, false, &why));
+		assert_int_equal(cases[i].files, why.n == 0);
+		str_reset(&why);
+		assert_int_equal(cases[i].programs, sandbox_allows(cases[i].s, true, &why));
+		assert_int_equal(cases[i].programs, why.n == 0);
+		if (cases[i].word)
+			assert_non_null(strstr(str_cstr(&why), cases[i].word));
+		assert_true(str_ok(&why));
+	}
+	str_release(&why);
+}
+
+static void each_layer_is_named(void **state)
+{
+	static const struct {
+		const struct sandbox *s;
+		const char *has[4], *lacks;
+		const char *advice;
+	} cases[] = {
+		{ &whole, { "files: bubblewrap, Landlock ABI 7", "PID namespace", "seccomp" },
+			"weaker", "" },
+		{ &bare, { "files: Landlock ABI 2", "network: seccomp", "weaker", "no bwrap" },
+			"bubblewrap,", "bubblewrap" },
+		{ &calls_only, { "kairo-tool alone", "programs are refused" }, "Landlock",
+			"bubblewrap" },
+		{ &unfiltered,
+			{ "calls: not filtered", "network: a namespace", "programs are refused" },
+			"weaker", "seccomp" },
+		{ &strict, { "tools are refused" }, "programs are refused", "bubblewrap" },
+		{ &strict_whole, { "files: bubblewrap;" }, "refused", "Landlock" },
+	};
+	struct str line = STR_INIT(511); /* as status keeps it */
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		str_reset(&line);
+		sandbox_describe(cases[i].s, &line);
+		assert_true(str_ok(&line));
+		for (size_t k = 0; k < 4 && cases[i].has[k]; k++)
+			if (!strstr(str_cstr(&line), cases[i].has[k]))
+				fail_msg("%zu: no \"%s\" in: %s", i, cases[i].has[k],
+					str_cstr(&line));
+		assert_null(strstr(str_cstr(&line), cases[i].lacks));
+		if (cases[i].advice[0])
+			assert_non_null(strstr(sandbox_advice(cases[i].s), cases[i].advice));
+		else
+			assert_string_equal("", sandbox_advice(cases[i].s));
+	}
+	str_release(&line);
+}
+
+/* --- The helper ------------------------------------------------------------------------------- */
+
+static void ask(struct sandbox *s, const char *script)
+{
+	char path[] = "/tmp/kairo-sandbox-XXXXXX", text[600];
+	struct err e = ERR_INIT;
+
+	assert_int_equal(0, close(mkstemp(path)));
+	(void)snprintf(text, sizeof(text), "#!/bin/sh\n%s\n", script);
+	assert_int_equal(0, file_replace(path, 0700, view_of(text), &e));
+	sandbox_open(s, path, "/tmp", false);
+	assert_int_equal(0, unlink(path));
+}
+
+static void what_the_helper_says_is_taken(void **state)
+{
+	struct sandbox s;
+
+	(void)state;
+	ask(&s, "[ \"$1 $2\" = 'probe /tmp' ] && [ -z \"$HOME\" ] && "
+		"echo '{\"namespaces\":true,\"why\":\"\",\"landlock\":3,\"seccomp\":true}'");
+	assert_true(s.namespaces);
+	assert_int_equal(3, s.landlock);
+	assert_true(s.seccomp);
+	ask(&s, "echo '{\"namespaces\":false,\"why\":\"EPERM\",\"landlock\":0,\"seccomp\":false}'");
+	assert_false(s.namespaces);
+	assert_string_equal("EPERM", s.why);
+	assert_int_equal(0, s.landlock);
+	assert_false(s.seccomp);
+}
+
+static void a_helper_that_cannot_say_means_no_namespaces(void **state)
+{
+	static const char *const scripts[] = {
+		"exit 0",
+		"exit 3",
+		"echo no",
+		"echo '{\"namespaces\":true}'",
+		"echo '{\"namespaces\":true,\"why\":\"\",\"landlock\":7,\"seccomp\":true}'; exit 1",
+		"echo '{\"namespaces\":\"yes\",\"why\":\"\",\"landlock\":7,\"seccomp\":true}'",
+		"while echo much; do :; done",
+		"kill -9 $$",
+	};
+	struct sandbox s;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(scripts); i++) {
+		ask(&s, scripts[i]);
+		if (s.namespaces || s.why[0] == '\0')
+			fail_msg("%s: %d \"%s\"", scripts[i], s.namespaces, s.why);
+		assert_int_equal(confine_landlock_abi(), s.landlock);
+		assert_int_equal(confine_seccomp(), s.seccomp);
+	}
+	sandbox_open(&s, "/no/such/helper", "/tmp", true);
+	assert_false(s.namespaces);
+	assert_true(s.all);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(programs_need_a_layer_for_files_and_one_for_calls),
+		cmocka_unit_test(each_layer_is_named),
+		cmocka_unit_test(what_the_helper_says_is_taken),
+		cmocka_unit_test(a_helper_that_cannot_say_means_no_namespaces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
