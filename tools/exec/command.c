@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "tools/exec/scratch.h"
 
 #define NICENESS   5    /* what it does must not slow the daemon */
 #define GRACE_MS   1000 /* between TERM and KILL */
@@ -107,16 +108,18 @@ static char *const *vector(const char *const *words)
 /* 0, or an errno. */
 static int spawn(pid_t *pid, const struct command_plan *p, int out, int err)
 {
-	char pwd[PATH_SIZE + 8];
+	char pwd[PATH_SIZE + 8], home[SCRATCH_SIZE + 8], tmp[SCRATCH_SIZE + 8];
 	const char *const env[] = {
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp",
-		"TMPDIR=/tmp", "LANG=C.UTF-8", "TERM=dumb", pwd, NULL
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", home, tmp,
+		"LANG=C.UTF-8", "TERM=dumb", pwd, NULL
 	};
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	int rc = ENOMEM;
 
 	(void)snprintf(pwd, sizeof(pwd), "PWD=%s", p->pwd);
+	(void)snprintf(home, sizeof(home), "HOME=%s", p->tmp);
+	(void)snprintf(tmp, sizeof(tmp), "TMPDIR=%s", p->tmp);
 	if (posix_spawnattr_init(&attr) != 0)
 		return rc;
 	if (posix_spawn_file_actions_init(&fa) != 0) {

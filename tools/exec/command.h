@@ -26,6 +26,7 @@ struct command_plan {
 	const char *const *argv; /* NULL-terminated */
 	int dir;                 /* a folder's descriptor: where it begins */
 	const char *pwd;         /* the same as a path */
+	const char *tmp;         /* its home and the place of its temporary files */
 	int in;                  /* its standard input; -1: at its end from the start */
 	int frames;              /* its descriptor COMMAND_FRAMES_FD; -1: none */
 };

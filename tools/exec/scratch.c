@@ -10,14 +10,14 @@
 
 #include "base/str.h"
 
-#define SHARED    "/tmp"
 #define DEPTH_MAX 100
 
 int scratch_make(char path[SCRATCH_SIZE], bool own, struct err *e)
 {
-	(void)copy_z(path, SCRATCH_SIZE, view_of(own ? SHARED "/kairo-tool-XXXXXX" : SHARED));
+	(void)copy_z(path, SCRATCH_SIZE,
+		view_of(own ? SCRATCH_SHARED "/kairo-tool-XXXXXX" : SCRATCH_SHARED));
 	if (own && !mkdtemp(path))
-		return err_sys(e, "a folder for temporary files in " SHARED);
+		return err_sys(e, "a folder for temporary files in " SCRATCH_SHARED);
 	return 0;
 }
 
@@ -52,6 +52,6 @@ static void remove_entry(int dir, const char *name, int depth)
 
 void scratch_remove(const char *path)
 {
-	if (strcmp(path, SHARED) != 0)
+	if (strcmp(path, SCRATCH_SHARED) != 0)
 		remove_entry(AT_FDCWD, path, 0);
 }

@@ -9,6 +9,8 @@
 
 #define SCRATCH_SIZE 32
 
+#define SCRATCH_SHARED "/tmp"
+
 int scratch_make(char path[SCRATCH_SIZE], bool own, struct err *e);
 /* Only once nobody works in it any more. No link is followed; what is nested too deeply stays. */
 void scratch_remove(const char *path);

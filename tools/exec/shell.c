@@ -111,6 +111,7 @@ int tool_shell(struct tool_job *j, struct err *e)
 	plan.argv = s->argv;
 	plan.dir = s->dir;
 	plan.pwd = s->pwd;
+	plan.tmp = j->tmp;
 	job_acting(j);
 	if (command_start(&s->command, &plan, e) < 0)
 		goto out;

@@ -78,7 +78,11 @@ static volatile sig_atomic_t stop;
 static void run_tool(int to, const struct json *args, const struct json *argv)
 {
 	struct str out = STR_INIT(TOOL_OUT_MAX);
-	struct tool_job j = { .roots = &roots, .args = args, .argv = argv, .stop = &stop };
+	struct tool_job j = { .roots = &roots,
+		.args = args,
+		.argv = argv,
+		.tmp = "/tmp",
+		.stop = &stop };
 	struct err e = ERR_INIT;
 	struct view v;
 	int rc;
@@ -99,19 +103,20 @@ static void run_tool(int to, const struct json *args, const struct json *argv)
 
 static int supervise(int to, int line, const struct json *args, const struct json *argv)
 {
-	pid_t self = getpid(), pid;
+	struct supervise watch = { .lifeline = line };
+	pid_t self = getpid();
 	struct err e = ERR_INIT;
 
 	if (supervise_prepare(&e) < 0)
 		return 1;
-	pid = fork();
-	if (pid == 0) {
+	watch.child = fork();
+	if (watch.child == 0) {
 		if (supervise_child(self, &e) == 0)
 			run_tool(to, args, argv);
 		_exit(0);
 	}
 	(void)close(to);
-	return pid < 0 ? 1 : supervise_run(pid, line);
+	return watch.child < 0 ? 1 : supervise_run(&watch);
 }
 
 static void begin_json(struct view args, const char *argv)
