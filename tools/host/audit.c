@@ -174,7 +174,7 @@ static int put_aside(const struct audit *a, const char *name, struct err *e)
 	if (dir < 0)
 		return -1;
 	for (int i = AUDIT_GENERATIONS; rc == 0 && i > 0; i--) {
-		char from[AUDIT_NAME], to[AUDIT_NAME];
+		char from[AUDIT_NAME + 4], to[AUDIT_NAME + 4];
 
 		(void)snprintf(to, sizeof(to), "%s.%d", name, i);
 		(void)snprintf(from, sizeof(from), i > 1 ? "%s.%d" : "%s", name, i - 1);
