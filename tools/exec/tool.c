@@ -15,6 +15,7 @@ static const struct {
 	{ "write_file", tool_write_file, FENCE_FILES },
 	{ "web_page", tool_web_page, FENCE_FILES },
 	{ "apply_patch", tool_apply_patch, FENCE_FILES },
+	{ "create_project", tool_create_project, FENCE_FILES },
 	{ "shell", tool_shell, FENCE_PROGRAMS },
 };
 

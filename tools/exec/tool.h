@@ -38,7 +38,7 @@ struct tool_job {
 typedef int tool_fn(struct tool_job *j, struct err *e);
 
 tool_fn tool_read_file, tool_list_dir, tool_glob, tool_grep, tool_write_file, tool_shell,
-	tool_apply_patch;
+	tool_apply_patch, tool_create_project;
 
 /* A first step ahead of the fence, for what libc loads from files. What it leaves in *prepared is
  * the tool's to free. */

@@ -111,6 +111,20 @@ static const struct tool_spec specs[] = {
 		},
 	},
 	{
+		.name = "create_project",
+		.about = "Create a small project that runs, in a new or empty folder, to go on from.",
+		.acts = true,
+		.timeout_ms = 60000,
+		.key = "path",
+		.args = {
+			{ "template", ARG_TEXT, true, 1, 40, "python, node, java or c" },
+			{ "path", ARG_TEXT, true, 1, PATH_BYTES, "Folder, " PATH_ABOUT },
+			{ "name", ARG_TEXT, false, 1, 64,
+				"Of the project: small letters, digits, - and _ (default: the folder's)" },
+			{ "description", ARG_TEXT, false, 1, 200, "One line about it" },
+		},
+	},
+	{
 		.name = "web_search",
 		.about = "Search the web. Answers with titles, addresses and short extracts; web_fetch "
 			 "opens the addresses.",

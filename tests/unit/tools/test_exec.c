@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "smalldisk.h"
 #include "tools/exec/tool.h"
 #include "tools/exec/walk.h"
 
@@ -875,6 +876,197 @@ static void a_stop_leaves_all_files_as_they_were(void **state)
 	file_is("a", "a\n", 0644);
 }
 
+/* --- create_project --------------------------------------------------------------------------- */
+
+static int in_dir(const char *command)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (chdir(dir) == 0)
+			(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	assert_int_equal(pid, waitpid(pid, &status, 0));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Every template builds and says hello, with a description that would break out of its quotes. */
+static void projects_build_and_run(void **state)
+{
+	static const struct {
+		const char *name, *program, *build;
+	} table[] = {
+		{ "python", "python3",
+			"[ \"$(python3 -B main.py)\" = 'Hello, world!' ] && "
+			"python3 -B -m unittest -q 2>unittest" },
+		{ "node", "node",
+			"for f in src/*.js test/*.js; do node --check $f || exit 1; done; "
+			"[ \"$(node src/index.js)\" = 'Hello, world!' ] && node --test >tested" },
+		{ "java", "javac",
+			"javac -d out src/main/java/app/Main.java && "
+			"[ \"$(java -cp out app.Main)\" = 'Hello, world!' ]" },
+		{ "c", "cc",
+			"cc -std=c17 -Wall -Wextra -Werror -o p src/main.c && "
+			"[ \"$(./p)\" = 'Hello, world!' ]" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char text[800];
+
+		(void)snprintf(text, sizeof(text),
+			"{\"template\":\"%s\",\"path\":\"p/%s-1\",\"description\":"
+			"\"\\\"quoted\\\" \\\\ <b> & 你好 @name@\"}",
+			table[i].name, table[i].name);
+		if (run("create_project", text) < 0)
+			fail_msg("%s", why.msg);
+		assert_non_null(strstr(str_cstr(&out), "README.md\n"));
+		(void)snprintf(text, sizeof(text), "command -v %s >/dev/null", table[i].program);
+		if (in_dir(text) != 0) {
+			print_message("%s: there is no %s here\n", table[i].name, table[i].program);
+			continue;
+		}
+		(void)snprintf(text, sizeof(text), "cd p/%s-1 && %s", table[i].name,
+			table[i].build);
+		assert_int_equal(0, in_dir(text));
+	}
+	assert_int_equal(4, entries("p"));
+}
+
+static void manifests_are_well_formed(void **state)
+{
+	struct str text = STR_INIT(1 << 16);
+	struct err e = ERR_INIT;
+	struct json *j;
+	struct view v;
+
+	(void)state;
+	assert_int_equal(0,
+		run("create_project", "{\"template\":\"node\",\"path\":\"n\",\"name\":\"my-app\","
+				      "\"description\":\"a \\\"b\\\" \\\\ c\"}"));
+	assert_int_equal(0, file_read(at("n/package.json"), 1 << 16, &text, &e));
+	assert_int_equal(0, json_read(&j, str_view(&text), &json_limits_config, &e));
+	assert_int_equal(1, json_get_str(j, "name", JSON_REQUIRED, 1, 64, &v, &e));
+	assert_true(view_eqs(v, "my-app"));
+	assert_int_equal(1, json_get_str(j, "description", JSON_REQUIRED, 1, 64, &v, &e));
+	assert_true(view_eqs(v, "a \"b\" \\ c"));
+	json_free(&j);
+	assert_int_equal(0,
+		run("create_project",
+			"{\"template\":\"java\",\"path\":\"j\",\"description\":\"<&>\"}"));
+	str_reset(&text);
+	assert_int_equal(0, file_read(at("j/pom.xml"), 1 << 16, &text, &e));
+	assert_non_null(strstr(str_cstr(&text), "<description>&lt;&amp;&gt;</description>"));
+	assert_non_null(strstr(str_cstr(&text), "<artifactId>j</artifactId>"));
+	str_release(&text);
+}
+
+static void projects_go_to_new_or_empty_folders(void **state)
+{
+	static const char *const files[] = { "README.md", ".gitignore", "CMakeLists.txt",
+		"src/main.c" };
+	char want[400];
+	long long bytes = 0;
+	struct stat st;
+
+	(void)state;
+	make_dir("empty");
+	assert_int_equal(0, chmod(at("empty"), 0750));
+	make_dir("full");
+	make("full/x", VIEW("x"));
+	make("file", VIEW("x"));
+	assert_int_equal(0, symlink("empty", at("link")));
+	assert_int_equal(0, symlink("nowhere", at("dangling")));
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"full\"}", "not empty");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"file\"}", "not a folder");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"link\"}", "symbolic link");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"link/x\"}", "symbolic link");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"dangling\"}", "symbolic link");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"../x\"}", "..");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\".\"}", "plain path");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\".git/x\"}", ".git");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"file/x\"}", "below a file");
+	refuses("create_project", "{\"template\":\"cobol\",\"path\":\"x\"}",
+		"python, node, java or c");
+	assert_int_equal(0, acting);
+	assert_int_equal(5, entries("."));
+	assert_int_equal(0, run("create_project", "{\"template\":\"c\",\"path\":\"empty\"}"));
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char path[100];
+
+		(void)snprintf(path, sizeof(path), "empty/%s", files[i]);
+		assert_int_equal(0, stat(at(path), &st));
+		bytes += (long long)st.st_size;
+	}
+	(void)snprintf(want, sizeof(want),
+		"[created the c project empty in empty: 4 files, %lld bytes]\n"
+		"README.md\n.gitignore\nCMakeLists.txt\nsrc/main.c\n"
+		"[run it there with: cmake -B build && cmake --build build, then build/empty]\n",
+		bytes);
+	assert_string_equal(want, str_cstr(&out));
+	assert_int_equal(0, stat(at("empty"), &st));
+	assert_int_equal(0750, st.st_mode & 07777);
+	assert_int_equal(5, entries("."));
+}
+
+static void names_of_projects(void **state)
+{
+	char args[300];
+
+	(void)state;
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"My App\"}",
+		"give one as \"name\"");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"x\",\"name\":\"X\"}", "no name");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"x\",\"name\":\"1x\"}", "no name");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"x\",\"name\":\"x-\"}", "no name");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"x\",\"name\":\"a/b\"}",
+		"no name");
+	refuses("create_project", "{\"template\":\"c\",\"path\":\"x\",\"description\":\"a\\nb\"}",
+		"one line");
+	(void)snprintf(args, sizeof(args),
+		"{\"template\":\"c\",\"path\":\"x\",\"name\":\"a%064d\"}", 0);
+	refuses("create_project", args, "name");
+	(void)snprintf(args, sizeof(args),
+		"{\"template\":\"c\",\"path\":\"x\",\"description\":\"%0201d\"}", 0);
+	refuses("create_project", args, "description");
+	assert_int_equal(0, acting);
+	(void)snprintf(args, sizeof(args),
+		"{\"template\":\"c\",\"path\":\"x\",\"name\":\"a%063d\"}", 0);
+	assert_int_equal(0, run("create_project", args));
+	(void)snprintf(args, sizeof(args),
+		"{\"template\":\"c\",\"path\":\"y\",\"description\":\"%0200d\"}", 0);
+	assert_int_equal(0, run("create_project", args));
+	assert_int_equal(0,
+		run("create_project",
+			"{\"template\":\"c\",\"path\":\"My App\",\"name\":\"my_app-2\"}"));
+}
+
+static void a_project_that_fails_leaves_nothing(void **state)
+{
+	struct smalldisk d;
+
+	(void)state;
+	make_dir("empty");
+	stop = 1;
+	refuses("create_project", "{\"template\":\"node\",\"path\":\"empty\"}",
+		"nothing was created");
+	refuses("create_project", "{\"template\":\"node\",\"path\":\"a/b/c\"}",
+		"nothing was created");
+	stop = 0;
+	if (smalldisk_limit(&d, 100)) {
+		refuses("create_project", "{\"template\":\"node\",\"path\":\"empty\"}",
+			"package.json");
+		refuses("create_project", "{\"template\":\"node\",\"path\":\"a/b/c\"}",
+			"package.json");
+		smalldisk_unlimit(&d);
+	}
+	assert_int_equal(1, entries("."));
+	assert_int_equal(0, entries("empty"));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -913,6 +1105,11 @@ int main(void)
 		T(patches_text_of_five_mebibytes_at_most),
 		T(a_patch_of_a_crlf_file_need_not_show_it),
 		T(a_stop_leaves_all_files_as_they_were),
+		T(projects_build_and_run),
+		T(manifests_are_well_formed),
+		T(projects_go_to_new_or_empty_folders),
+		T(names_of_projects),
+		T(a_project_that_fails_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
