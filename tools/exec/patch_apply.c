@@ -72,7 +72,8 @@ static bool fits_at(struct lines l, const struct patch_hunk *h, bool crlf, size_
 	return true;
 }
 
-/* Where the hunk would fit, as lines from 1: the first, and how many there are (two is "several"). */
+/* Where the hunk would fit, as lines from 1: the first, and how many there are (two is
+ * "several"). */
 static size_t find_places(const struct patch_hunk *h, struct view old, bool crlf, size_t *first)
 {
 	struct lines l = { old, 0 };
