@@ -105,7 +105,7 @@ static const struct row rows[] = {
 	{ PATH("network.ca_file", network.ca_file, NULL,
 		"certificates to trust instead of the system's") },
 	{ ENUM("sandbox.mode", sandbox.mode, "best", sandboxes, false,
-		"required: tools refuse where files cannot be confined; best: run with what there is") },
+		"required: tools run in namespaces or not at all; best: with what there is") },
 	{ LIST("sandbox.read", sandbox.read, READ_MAX, false, "further folders tools may read") },
 	{ ENUM("policy.shell", policy.shell, "deny", shells, true,
 		"commands for requests from the phone: deny, those of policy.shell_allow, or ask") },

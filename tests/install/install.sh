@@ -46,7 +46,7 @@ for kairo in "$dest$bin/kairo" "$2/home/kairo"; do
 	"$kairo" config set network.proxy http://127.0.0.1:9 >/dev/null # nothing outside is asked
 	mkdir -p "$2/home/work"
 	"$kairo" doctor >"$2/doctor" || true
-	grep -q '^ok    sandbox' "$2/doctor" || fail "no helper: $(cat "$2/doctor")"
+	grep -Eq '^(ok|warn) +sandbox +files: ' "$2/doctor" || fail "no helper: $(cat "$2/doctor")"
 done
 "$dest$bin/kairo-sim" --help >/dev/null || fail "kairo-sim"
 
