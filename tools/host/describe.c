@@ -56,16 +56,15 @@ static void describe_text(struct view v, size_t max, struct str *out)
 static void describe_content(struct view v, struct str *out)
 {
 	struct str shown = STR_INIT(SHOWN_MAX);
-	size_t lines = 0, end = 0;
+	size_t breaks = 0, lines, end = v.n;
 	struct view head;
 
-	for (size_t i = 0; i < v.n; i++) {
-		lines += v.p[i] == '\n' || i + 1 == v.n;
-		if (lines <= LINES_MAX && i < CONTENT_MAX)
+	for (size_t i = 0; i < v.n; i++)
+		if (v.p[i] == '\n' && ++breaks == LINES_MAX)
 			end = i + 1;
-	}
-	(void)str_addf(out, "%zu bytes, %zu lines", v.n, lines);
-	head = view_cut(v, utf8_cut(v, end));
+	head = view_cut(v, utf8_cut(v, end < CONTENT_MAX ? end : CONTENT_MAX));
+	lines = breaks + (v.n > 0 && !view_ends(v, VIEW("\n")));
+	(void)str_addf(out, "%zu bytes, %zu line%s", v.n, lines, lines == 1 ? "" : "s");
 	show_lines(head, &shown);
 	(void)str_add(out, view_cut(str_view(&shown), utf8_cut(str_view(&shown), CONTENT_MAX)));
 	if (head.n < v.n || shown.n > CONTENT_MAX)

@@ -302,6 +302,88 @@ static void a_summary_is_one_safe_argument(void **state)
 	str_release(&args);
 }
 
+/* Where it ends in "folder: ", the workspace follows. */
+static void expect_question(const char *tool, const char *args, const char *want)
+{
+	struct str out = STR_INIT(8000), full = STR_INIT(8000);
+	struct tool_call c = call_of(tool, args);
+
+	(void)str_addf(&full, "%s%s", want,
+		view_ends(view_of(want), VIEW("folder: ")) ? fix.ws : "");
+	tools_describe(fix.tools, &c, &out);
+	assert_string_equal(str_cstr(&full), str_cstr(&out));
+	assert_true(out.n <= TOOL_QUESTION_MAX);
+	str_release(&out);
+	str_release(&full);
+}
+
+/* No redaction: what the user says yes to is what is done. */
+static void a_question_shows_the_exact_call(void **state)
+{
+	(void)state;
+	expect_question("read_file", "{\"path\":\"a b\",\"offset\":3}",
+		"path: a b\noffset: 3\nfolder: ");
+	expect_question("list_dir", "{}", "folder: ");
+	expect_question("list_dir", "{\"path\":null}", "folder: ");
+	expect_question("grep",
+		"{\"ignore_case\":true,\"pattern\":\"token=abcdefghijklmnop1234\\u001b[1m\\u202e\"}",
+		"pattern: token=abcdefghijklmnop1234\\x1b[1m\\u202e\nignore_case: true\nfolder: ");
+	expect_question("grep", "{\"pattern\":\"a\\nb\"}", "pattern: \n| a\n| b\nfolder: ");
+	expect_question("write_file", "{\"content\":\"one\\ntwo\\n\",\"path\":\"notes/a.md\"}",
+		"path: notes/a.md\ncontent: 8 bytes, 2 lines\n| one\n| two\nfolder: ");
+	expect_question("write_file", "{\"path\":\"a\",\"content\":\"今天\\u0007\"}",
+		"path: a\ncontent: 7 bytes, 1 line\n| 今天\\x07\nfolder: ");
+	expect_question("write_file", "{\"path\":\"a\",\"content\":\"\"}",
+		"path: a\ncontent: 0 bytes, 0 lines\nfolder: ");
+	expect_question("read_file", "{\"path\":7}", "");
+	expect_question("nothing", "{}", "");
+}
+
+/* Is all shown of a call of grep with so many of these in its pattern and its glob? */
+static bool all_is_shown(const char *pattern, int n, const char *glob, int m)
+{
+	struct str args = STR_INIT(1 << 20), out = STR_INIT(8000);
+	struct tool_call c;
+	bool all;
+
+	(void)str_adds(&args, "{\"pattern\":\"");
+	for (int i = 0; i < n; i++)
+		(void)str_adds(&args, pattern);
+	(void)str_adds(&args, "\",\"glob\":\"");
+	for (int i = 0; i < m; i++)
+		(void)str_adds(&args, glob);
+	(void)str_adds(&args, "\"}");
+	c = call_of("grep", str_cstr(&args));
+	tools_describe(fix.tools, &c, &out);
+	assert_true(out.n > 0 && out.n <= TOOL_QUESTION_MAX && utf8_valid(str_view(&out)));
+	all = !strstr(str_cstr(&out), "bytes are not shown here");
+	str_release(&args);
+	str_release(&out);
+	return all;
+}
+
+static void what_a_question_leaves_out_is_said(void **state)
+{
+	struct str args = STR_INIT(1000), out = STR_INIT(8000);
+	struct tool_call c;
+
+	(void)state;
+	assert_true(all_is_shown("\\u0001", 600, "a", 1)); /* 2,400 bytes as they are shown */
+	assert_false(all_is_shown("\\u0001", 601, "a", 1));
+	assert_true(all_is_shown("字", 100, "天", 100)); /* 300 bytes of another argument */
+	assert_false(all_is_shown("字", 100, "天", 101));
+	(void)str_adds(&args, "{\"path\":\"a\",\"content\":\"");
+	for (int i = 0; i < 13; i++)
+		(void)str_addf(&args, "line %d\\n", i);
+	(void)str_adds(&args, "\"}");
+	c = call_of("write_file", str_cstr(&args));
+	tools_describe(fix.tools, &c, &out);
+	assert_non_null(strstr(str_cstr(&out), "13 lines\n| line 0\n"));
+	assert_non_null(strstr(str_cstr(&out), "| line 11\n| ...\nfolder: "));
+	str_release(&args);
+	str_release(&out);
+}
+
 /* --- Where tools may work --------------------------------------------------------------------- */
 
 static int open_with(const char *workspace, const char *read_path, struct err *e)
@@ -775,6 +857,8 @@ int main(void)
 		T(unknown_and_denied_tools_are_told_apart),
 		T(the_schema_is_what_models_expect),
 		T(a_summary_is_one_safe_argument),
+		T(a_question_shows_the_exact_call),
+		T(what_a_question_leaves_out_is_said),
 		T(workspace_and_home_must_lie_apart),
 		T(a_missing_helper_is_said_at_once),
 		T(the_confinement_is_named),
