@@ -890,6 +890,24 @@ static void drops_a_slow_reader_at_a_mebibyte(void **state)
 	stage_close(&s);
 }
 
+static void a_stream_may_lag_as_far_as_its_owner_says(void **state)
+{
+	static char block[1 << 16];
+	struct stage s;
+	int fd, pieces = 0;
+
+	(void)state;
+	stage_open(&s, &(struct httpd_opts){ .stream_max = (size_t)3 << 20 });
+	fd = hold_one(&s, ACT_STREAM);
+	while (pieces < 1000 &&
+		httpd_stream_piece(s.held, (struct view){ block, sizeof block }) == 0)
+		pieces++;
+	assert_int_equal(pieces, 47); /* 48 of them and their framing are more */
+	WAIT(s.l, s.gone == 1);
+	close(fd);
+	stage_close(&s);
+}
+
 /* --- the Unix socket -------------------------------------------------------------------------- */
 
 static void temp_path(char dir[32], char path[64])
@@ -1129,6 +1147,7 @@ int main(void)
 		cmocka_unit_test(streams_an_answer),
 		cmocka_unit_test(tells_once_that_a_reader_has_left),
 		cmocka_unit_test(drops_a_slow_reader_at_a_mebibyte),
+		cmocka_unit_test(a_stream_may_lag_as_far_as_its_owner_says),
 		cmocka_unit_test(listens_on_a_private_socket_file),
 		cmocka_unit_test(knows_its_host_on_a_socket_file),
 		cmocka_unit_test(replaces_a_stale_socket_file_only),
