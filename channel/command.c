@@ -143,6 +143,8 @@ static int status_state(struct control *c, struct command_call *call, struct err
 	} else {
 		rc = paused ? 0 : say(call, W_STATUS_IDLE);
 	}
+	if (rc == 0 && questions_waiting(dispatcher_questions(c->dispatcher), call->user) > 0)
+		rc = say(call, W_STATUS_ASKED);
 	if (rc == 0 && paused)
 		rc = say(call, W_STATUS_PAUSED);
 	str_release(&span);

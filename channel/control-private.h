@@ -65,8 +65,8 @@ enum command_parse {
 
 struct command_call {
 	const struct command *cmd;
-	struct view arg; /* behind the word, trimmed */
-	char word[64];   /* as typed, in ASCII where it was full-width; for showing it */
+	struct view arg;         /* behind the word, trimmed */
+	char word[64];           /* as typed, in ASCII where it was full-width; for showing it */
 	const char *engine_name; /* of a COMMAND_ENGINE: as the engine knows it */
 	const char *user;
 	bool owner;

@@ -337,9 +337,10 @@ static void dispatcher_on_event(void *arg, const struct engine_event *ev)
 			d->on_event(d->arg, d->item.seq, ev);
 		return;
 	}
-	if (ev->type == ENGINE_APPROVAL || ev->type == ENGINE_QUESTION)
+	if (ev->type == ENGINE_APPROVAL || ev->type == ENGINE_QUESTION) {
 		questions_ask(d->questions, d->item.user, d->turn, ev);
-	else if (ev->type == ENGINE_FILE)
+		typing(d, false); /* it is the user's turn to write */
+	} else if (ev->type == ENGINE_FILE)
 		on_file(d, ev->text);
 }
 
@@ -654,5 +655,9 @@ struct questions *dispatcher_questions(struct dispatcher *d)
 int dispatcher_answer(struct dispatcher *d, const char *id, int choice, struct err *e)
 {
 	questions_over(d->questions, id);
-	return turns_answer(d->turns, id, choice, e);
+	if (turns_answer(d->turns, id, choice, e) < 0)
+		return -1;
+	if (d->fate == FATE_RUNS && questions_waiting(d->questions, NULL) == 0)
+		typing(d, true);
+	return 0;
 }

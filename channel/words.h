@@ -59,6 +59,7 @@ enum word {
 	W_STATUS_IDLE,
 	W_STATUS_RUNNING, /* {1} time it has run */
 	W_STATUS_PAUSED,
+	W_STATUS_ASKED,
 	W_STATUS_QUEUE,       /* {1} waiting, {2} limit */
 	W_STATUS_SENDS,       /* {1} used, {2} limit */
 	W_STATUS_PARKED,      /* {1} parts */

@@ -487,6 +487,27 @@ static void the_deadline_stands_still_while_one_is_open(void **state)
 	assert_int_equal(1, h->engine.cancels);
 }
 
+static void while_it_waits_nobody_seems_to_type(void **state)
+{
+	struct house *h = *state;
+
+	assert_string_equal(OWNER, h->w.wire.typing);
+	ask(h, "q1", "ls");
+	ask(h, "q2", "pwd");
+	assert_string_equal("", h->w.wire.typing);
+	house_hear(h, OWNER, "/status");
+	house_wait(h, 1000);
+	assert_non_null(strstr(last(h), "The question above waits for your answer"));
+	house_hear(h, OWNER, "A3");
+	assert_string_equal("", h->w.wire.typing);
+	house_hear(h, OWNER, "3");
+	assert_int_equal(2, h->engine.answers);
+	assert_string_equal(OWNER, h->w.wire.typing);
+	house_hear(h, OWNER, "/status");
+	house_wait(h, 1000);
+	assert_null(strstr(last(h), "waits for your answer"));
+}
+
 static void still_working_is_not_said_beside_a_question(void **state)
 {
 	struct house *h = *state;
@@ -685,6 +706,7 @@ int main(void)
 		T(the_time_to_answer_is_a_setting),
 		T(a_question_that_never_gets_out_ends_as_a_no_too),
 		T(the_deadline_stands_still_while_one_is_open),
+		T(while_it_waits_nobody_seems_to_type),
 		T(still_working_is_not_said_beside_a_question),
 		T(a_second_answer_is_told_closed),
 		T(a_number_after_a_stop_is_told_closed),
