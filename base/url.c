@@ -153,6 +153,14 @@ static void compose(struct str *out, const struct parts *b, const struct parts *
 	}
 }
 
+/* A scheme and a host, by either. */
+static bool is_whole(const struct parts *b, const struct parts *r)
+{
+	bool own = r->scheme.n > 0, host = own || r->has_authority;
+
+	return (own || b->scheme.n > 0) && (host ? r : b)->authority.n > 0;
+}
+
 int url_resolve(struct view base, struct view ref, struct str *out, struct err *e)
 {
 	struct str text = STR_INIT(URL_TEXT_MAX), whole = STR_INIT(URL_TEXT_MAX);
@@ -167,7 +175,7 @@ int url_resolve(struct view base, struct view ref, struct str *out, struct err *
 			VIEW_FMT(view_cut(r.scheme, 20)));
 		goto out;
 	}
-	if (r.scheme.n > 0 ? r.authority.n == 0 : b.authority.n == 0 || b.scheme.n == 0) {
+	if (!is_whole(&b, &r)) {
 		err_set(e, E_FORMAT, "it is no address that begins with https:// or http://");
 		goto out;
 	}

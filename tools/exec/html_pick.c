@@ -22,17 +22,29 @@ static void drop(struct html_doc *d, uint32_t i)
 	} while (up > 0);
 }
 
-/* Boxes whose names say that they are beside the point go, unless most of the page lies in them. */
+static bool is_beside(const struct html_doc *d, const struct html_node *n)
+{
+	return n->doubtful && (uint64_t)prose(n) * 3 < prose(&d->nodes[0]);
+}
+
+/* Boxes whose names say that they are beside the point go, unless a third of the page lies in one
+ * of them, or half of it in all of them together. */
 static void drop_doubtful(struct html_doc *d)
 {
-	for (uint32_t i = 1; i < d->nnodes; i++) {
-		struct html_node *n = &d->nodes[i];
+	uint64_t beside = 0;
 
-		if (n->doubtful && (uint64_t)prose(n) * 2 < prose(&d->nodes[0])) {
-			drop(d, i);
-			i = n->end - 1;
+	for (uint32_t i = 1; i < d->nnodes; i++)
+		if (is_beside(d, &d->nodes[i])) {
+			beside += prose(&d->nodes[i]);
+			i = d->nodes[i].end - 1;
 		}
-	}
+	if (beside * 2 > prose(&d->nodes[0]))
+		return;
+	for (uint32_t i = 1; i < d->nnodes; i++)
+		if (is_beside(d, &d->nodes[i])) {
+			drop(d, i);
+			i = d->nodes[i].end - 1;
+		}
 }
 
 /* The page, or the box in it that says it is the content and holds a good part of the text. */

@@ -16,6 +16,8 @@ static const struct {
 	const char *ref, *whole;
 } rfc[] = {
 	{ "http:g", NULL },
+	{ "///g", NULL },
+	{ "//?g", NULL },
 	{ "g:h", NULL },
 	{ "g", "http://a/b/c/g" },
 	{ "./g", "http://a/b/c/g" },
@@ -117,6 +119,8 @@ static void refuses_what_is_no_web_address(void **state)
 		{ "gopher://e.com", E_UNSUPPORTED },
 		{ "e.com/x", E_FORMAT },
 		{ "/x", E_FORMAT },
+		{ "//e.com/x", E_FORMAT },
+		{ "///x", E_FORMAT },
 		{ "https:///x", E_FORMAT },
 		{ "", E_FORMAT },
 		{ "https://e.com/\x01/", E_FORMAT },

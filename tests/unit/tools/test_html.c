@@ -156,6 +156,8 @@ static void finds_the_main_content(void **state)
 	/* The head of an article is kept, a form that holds the page too. */
 	holds("<article><header><h1>KEPT</h1></header>" PROSE PROSE "</article>", "# KEPT", NULL);
 	holds("<body><form><input type=hidden><div>KEPT" PROSE PROSE "</div></form>", "KEPT", NULL);
+	holds("<div class=widget>FIRST" PROSE "</div><div class=widget>" PROSE "LAST</div><p>x",
+		"LAST", NULL);
 	holds("<body class=social><div class=menu>KEPT" PROSE "</div>", "KEPT", NULL);
 }
 

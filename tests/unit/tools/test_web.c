@@ -420,25 +420,6 @@ static void ends_with_its_helper_under_way(void **state)
 	assert_int_equal(fix.done, 0);
 }
 
-static void keeps_the_rate_for_both_tools(void **state)
-{
-	(void)state;
-	for (int i = 0; i < 30; i++)
-		(void)add("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n");
-	add_page("text/plain", "late");
-	serve();
-	open_web(true);
-	for (int i = 0; i < 30; i++)
-		call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "status 404");
-	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "asked 30 times in a minute");
-	assert_int_equal(server_requests(fix.s), 30);
-	fix.by += 60000;
-	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(true, "late");
-}
-
 /* --- web_search ------------------------------------------------------------------------------- */
 
 /* The first of them is searxng, the second brave, both at the server. */
@@ -453,6 +434,7 @@ static void open_search(size_t n)
 	env.search[SEARCH_BRAVE].key = KEY;
 	env.order[0] = SEARCH_SEARXNG;
 	env.order[1] = SEARCH_BRAVE;
+	env.loopback = true;
 	assert_int_equal(0, web_open(&fix.web, &env, &e));
 }
 
@@ -603,6 +585,30 @@ static void ends_a_search_that_waits_to_ask_again(void **state)
 	assert_int_equal(server_requests(fix.s), 1);
 }
 
+static void keeps_the_rate_for_both_tools(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 29; i++)
+		(void)add("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n");
+	add_page("application/json", FOUND);
+	add_page("text/plain", "late");
+	serve();
+	open_search(1);
+	for (int i = 0; i < 29; i++)
+		call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
+	says(false, "status 404");
+	call("web_search", "{\"query\":\"x\"}");
+	says(true, "Found by searxng");
+	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
+	says(false, "asked 30 times in a minute");
+	call("web_search", "{\"query\":\"x\"}");
+	says(false, "asked 30 times in a minute");
+	assert_int_equal(server_requests(fix.s), 30);
+	fix.by += 60000;
+	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
+	says(true, "late");
+}
+
 /* --- todo ------------------------------------------------------------------------------------- */
 
 static void open_todo(void)
@@ -719,6 +725,30 @@ static void keeps_each_conversation_s_own_list(void **state)
 	says(true, "first");
 }
 
+static void forgets_the_list_changed_longest_ago(void **state)
+{
+	struct stmt *s = NULL;
+
+	(void)state;
+	open_todo();
+	assert_int_equal(0,
+		db_exec(fix.db,
+			"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+			" WHERE i < 1000) INSERT INTO todo_list SELECT 'old' || i, 1, i"
+			" FROM n; INSERT INTO todo_item VALUES('old1', 1, 0, 0, 'x', 1)",
+			NULL));
+	call("todo", "{\"items\":[{\"text\":\"new\"}]}");
+	assert_int_equal(0, stmt_open(&s, fix.db,
+				    "SELECT COUNT(*), SUM(conversation = 'old1'),"
+				    " (SELECT COUNT(*) FROM todo_item) FROM todo_list",
+				    NULL));
+	assert_int_equal(1, stmt_step(s, NULL));
+	assert_int_equal(stmt_col_int(s, 0), TODO_LISTS_MAX);
+	assert_int_equal(stmt_col_int(s, 1), 0);
+	assert_int_equal(stmt_col_int(s, 2), 1);
+	stmt_close(&s);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -748,6 +778,7 @@ int main(void)
 		TEST(refuses_a_list_that_cannot_be),
 		TEST(takes_50_items_of_500_bytes),
 		TEST(keeps_each_conversation_s_own_list),
+		TEST(forgets_the_list_changed_longest_ago),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
