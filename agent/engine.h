@@ -100,11 +100,11 @@ struct engine_event {
 typedef void engine_event_cb(void *arg, const struct engine_event *ev);
 
 enum engine_command {
-	ENGINE_CMD_NEW,   /* begin a new conversation under this key */
-	ENGINE_CMD_LIST,  /* conversations of this key: reply text, one a line */
-	ENGINE_CMD_OPEN,  /* arg: number in that list */
-	ENGINE_CMD_MODEL, /* arg: name, or empty to ask */
-	ENGINE_CMD_COMPACT,
+	ENGINE_CMD_NEW,     /* begin a new conversation under this key */
+	ENGINE_CMD_LIST,    /* conversations of this key: reply text, one a line */
+	ENGINE_CMD_OPEN,    /* arg: number in that list */
+	ENGINE_CMD_MODEL,   /* arg: name, or empty to ask */
+	ENGINE_CMD_COMPACT, /* of an engine that does not take it as a turn */
 	ENGINE_CMD_USAGE
 };
 
@@ -124,7 +124,8 @@ struct engine_ops {
 	int (*command)(struct engine *g, enum engine_command cmd, const char *conversation,
 		struct view arg, const char *language, struct str *reply, struct err *e);
 	void (*close)(struct engine **g); /* cancels; no event follows */
-	/* Slash commands the engine itself takes, NULL-terminated; NULL: none. Optional. */
+	/* Slash commands the engine itself takes, NULL-terminated; NULL: none. Each reaches it as a
+	 * turn whose text is "/NAME" or "/NAME ARGUMENT". Optional. */
 	const char *const *(*commands)(const struct engine *g);
 	/* One line for status: "react, moonshot kimi-k2 at api.moonshot.cn". */
 	void (*describe)(const struct engine *g, struct str *out);

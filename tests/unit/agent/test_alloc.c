@@ -192,6 +192,34 @@ static int keep_and_load(void)
 	return rc;
 }
 
+/* A summary takes the place of the first message but keeps the rest. */
+static int summarise_and_replace(void)
+{
+	struct talk t = TALK_INIT, front = TALK_INIT, back = TALK_INIT;
+	struct history_mark mark = { 0, 0 };
+	struct err e = ERR_INIT;
+	int rc = build(&t);
+
+	if (rc == 0)
+		rc = history_save(history, session, &t, 0, 1, &e);
+	if (rc == 0)
+		rc = history_mark(history, session, &mark, &e);
+	if (rc == 0)
+		rc = history_summarise(history, session, &mark, mark.last, VIEW("short"), 1, &e);
+	if (rc == 0)
+		rc = history_summary(&front, VIEW("short"), mark.last);
+	if (rc == 0)
+		rc = talk_replace(&t, 4, &front);
+	if (rc == 0)
+		rc = history_load(history, session, 100000, &back, &e);
+	if (rc == 0)
+		rc = t.n == 2 && back.n == 2 && talk_round_valid(&back, 0, 2) ? 0 : -1;
+	talk_release(&t);
+	talk_release(&front);
+	talk_release(&back);
+	return rc;
+}
+
 static void histories(void **state)
 {
 	struct db *db;
@@ -203,6 +231,7 @@ static void histories(void **state)
 	assert_int_equal(0, history_open(&history, db, NULL, &e));
 	assert_int_equal(0, history_session(history, "me", 1, &session, &e));
 	torture(keep_and_load);
+	torture(summarise_and_replace);
 	assert_false(db_in_transaction(db));
 	history_close(&history);
 	db_close(&db);
