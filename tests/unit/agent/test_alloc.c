@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "agent/approval.h"
 #include "agent/react/history.h"
 #include "agent/react/prompt.h"
 #include "agent/react/stream.h"
@@ -238,6 +239,30 @@ static void histories(void **state)
 	(void)remove(TEST_BUILD_DIR "/alloc-test.db");
 }
 
+/* A yes that cannot be remembered is a yes all the same, for this once. */
+static int grants(void)
+{
+	const struct approval about = { 1, "me", 1, "print" };
+	enum consent c = CONSENT_REFUSED;
+	struct approvals *a = NULL;
+	char id[APPROVAL_ID_SIZE];
+	int rc = -1;
+
+	if (approvals_open(&a, NULL) == 0 && approvals_ask(a, &about, id, NULL) == 0) {
+		assert_int_equal(0, approvals_answer(a, id, APPROVAL_CONVERSATION, &c, NULL));
+		assert_int_equal(CONSENT_GIVEN, c);
+		rc = approvals_granted(a, &about) ? 0 : -1;
+	}
+	approvals_close(&a);
+	return rc;
+}
+
+static void approvals(void **state)
+{
+	(void)state;
+	torture(grants);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +270,7 @@ int main(void)
 		cmocka_unit_test(prompts),
 		cmocka_unit_test(faults),
 		cmocka_unit_test(histories),
+		cmocka_unit_test(approvals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
