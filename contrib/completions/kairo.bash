@@ -5,6 +5,11 @@ _kairo_keys() {
 	"${COMP_WORDS[0]}" "$@" config list 2>/dev/null | sed -n 's/^\([a-z_.]*\) = .*/\1/p'
 }
 
+# A key that has a file is set by itself, too, and kept there.
+_kairo_settable() {
+	_kairo_keys "$@" | sed 'p; s/_key_file$/_key/'
+}
+
 _kairo_values() {
 	case $1 in
 	engine) echo react ;;
@@ -14,8 +19,8 @@ _kairo_values() {
 	sandbox.mode) echo best required ;;
 	policy.shell) echo deny allowlist ask ;;
 	policy.write | policy.web) echo allow ask deny ;;
-	network.allow_loopback | network.allow_fake_ip) echo true false ;;
-	model.api_key) ;;
+	model.stream | network.allow_loopback | network.allow_fake_ip) echo true false ;;
+	*_key) ;;
 	workspace | *_file) compgen -f -- "$2" ;;
 	esac
 	echo --stdin
@@ -61,7 +66,7 @@ _kairo() {
 			case ${#args[@]}:${args[1]-} in
 			1:) words="list get set unset" ;;
 			2:get | 2:unset) words=$(_kairo_keys "${account[@]}") ;;
-			2:set) words="$(_kairo_keys "${account[@]}") model.api_key" ;;
+			2:set) words=$(_kairo_settable "${account[@]}") ;;
 			3:set) words=$(_kairo_values "${args[2]}" "$cur") ;;
 			esac
 			;;

@@ -1,5 +1,6 @@
 """The web for the agent: pages, searches, and the list of what is to be done."""
 
+import gzip
 import http.server
 import json
 import os
@@ -68,6 +69,13 @@ class Web(Case):
         self.assertEqual(self.ask(text)[-1], "done")
         return self.sim.model_requests()[-1]["body"]["messages"][-1]["content"]
 
+    def stops_within_a_second(self):
+        began, sent = time.monotonic(), len(self.sim.sent())
+        self.sim.inject("/stop")
+        self.sim.wait("sent", sent + 1)
+        self.assertLess(time.monotonic() - began, 1)
+        self.assertNotIn("never", self.sim.texts())
+
     def offered(self):
         return {t["function"]["name"] for t in self.sim.model_requests()[-1]["body"]["tools"]}
 
@@ -96,17 +104,26 @@ class Fetch(Web):
                 self.assertIn(why, self.result(tool("web_fetch", url=url), text="read " + url))
 
     @needs_hooks
+    def test_a_body_that_grows(self):
+        """5 MiB are read, packed or not; of more nothing is."""
+        for number, size in enumerate((5 << 20, (5 << 20) + 1)):
+            packed = gzip.compress(b"x" * size)
+            self.site.pages["/%d" % number] = (200, {"Content-Type": "text/plain", "Content-Encoding": "gzip"}, packed)
+        self.kairo.start()
+        url = self.url + "/0"
+        self.assertIn("characters 5242879 to 5242880 of 5242880",
+                      self.result(tool("web_fetch", url=url, offset=5242879), text="read " + url))
+        url = self.url + "/1"
+        self.assertIn("longer than 5242880 bytes", self.result(tool("web_fetch", url=url), text="read " + url))
+
+    @needs_hooks
     def test_stop_within_a_second_while_a_server_says_nothing(self):
         self.site.pages["/slow"] = "stall"
         self.kairo.start()
         self.sim.script(tool("web_fetch", url=self.url + "/slow"), {"text": "never"})
         self.sim.inject("read %s/slow" % self.url)
         self.assertTrue(self.site.stalled.wait(40))
-        began, sent = time.monotonic(), len(self.sim.sent())
-        self.sim.inject("/stop")
-        self.sim.wait("sent", sent + 1)
-        self.assertLess(time.monotonic() - began, 1)
-        self.assertNotIn("never", self.sim.texts())
+        self.stops_within_a_second()
 
     def test_a_machine_of_the_house_is_no_public_address(self):
         """On a build without hooks this machine is none either, whatever the user says."""
@@ -153,6 +170,15 @@ class Search(Web):
         self.assertEqual((second, headers["Authorization"]), ("/tavily/search", "Bearer " + KEY))
         self.assertEqual(json.loads(body), {"query": "天气 & rain", "max_results": 3, "search_depth": "basic"})
         self.assertRegex(self.kairo.run("doctor", code=None).out, r"ok +search +searxng, tavily\n")
+
+    def test_stop_within_a_second_while_a_provider_says_nothing(self):
+        self.site.pages["/search"] = "stall"
+        self.kairo.config(search__searxng_url=self.url)
+        self.kairo.start()
+        self.sim.script(tool("web_search", query="x"), {"text": "never"})
+        self.sim.inject("search")
+        self.assertTrue(self.site.stalled.wait(40))
+        self.stops_within_a_second()
 
     def test_a_key_is_nowhere_to_be_seen(self):
         self.answer("/tavily/search", {"detail": {"error": "no such key: " + KEY}}, status=401)

@@ -36,7 +36,8 @@ expect "$(printf '%s\n' $commands --account --help --version | one_line)" ""
 expect "$commands" help ""
 expect "$keys" config get ""
 expect "$keys" config unset ""
-expect "$(printf '%s\n' $keys model.api_key | one_line)" config set ""
+secrets=$(printf '%s\n' $keys | sed -n 's/_key_file$/_key/p')
+expect "$(printf '%s\n' $keys $secrets | one_line)" config set ""
 expect "start status stop" "st"
 expect "--json" status ""
 expect "-f -n" logs ""
@@ -44,6 +45,7 @@ expect "--base-url --force --import" login ""
 expect "--to" send ""
 expect "get list set unset" config ""
 expect "--stdin" config set model.api_key ""
+expect "--stdin" config set search.brave_key ""
 expect "en" config set language e
 
 # Accounts, before and behind the command, in both spellings.
