@@ -86,13 +86,14 @@ static int read_answer(int fd, struct str *out, struct err *e)
 static int ask(const char *helper, const char *workspace, struct str *answer, struct err *e)
 {
 	int fds[2], status = 0, rc;
-	pid_t pid;
+	pid_t pid = -1;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return err_sys(e, "a pipe");
-	errno = spawn_probe(&pid, helper, workspace, fds[1]);
+	rc = spawn_probe(&pid, helper, workspace, fds[1]);
 	(void)close(fds[1]);
-	if (errno != 0) {
+	if (rc != 0 || pid <= 0) {
+		errno = rc;
 		rc = err_sys(e, "the helper program %s", helper);
 	} else {
 		rc = read_answer(fds[0], answer, e);

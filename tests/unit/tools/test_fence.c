@@ -1,0 +1,307 @@
+/* Parts of the fence that this machine's other layers would hide: the filter for programs as it is
+ * with less behind it, and the removal of what programs have left. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "tools/exec/fence-private.h"
+#include "tools/exec/scratch.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* --- The filter ------------------------------------------------------------------------------- */
+
+static pid_t above, victim;
+static char own[] = "/tmp/kairo-own-XXXXXX"; /* a file of ours */
+
+static long try_socket(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+static long try_inet(void)
+{
+	return socket(AF_INET, SOCK_DGRAM, 0);
+}
+
+static long try_packet(void)
+{
+	return socket(AF_PACKET, SOCK_RAW, 0);
+}
+
+/* The kernel takes the lower half for the family. */
+static long try_inet_high(void)
+{
+	return syscall(SYS_socket, (1L << 32) + AF_INET, SOCK_DGRAM, 0);
+}
+
+static long try_pair(void)
+{
+	int fds[2];
+
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds);
+}
+
+static long try_loose_pair(void)
+{
+	int fds[2];
+
+	return socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds);
+}
+
+static long try_signal_above(void)
+{
+	return kill(above, 0);
+}
+
+static long try_signal_group_above(void)
+{
+	return syscall(SYS_kill, (long)(uint32_t)-above, 0);
+}
+
+static long try_signal_all(void)
+{
+	return kill(-1, 0);
+}
+
+static long try_signal_other(void)
+{
+	return kill(victim, 0);
+}
+
+static long try_limits_of_other(void)
+{
+	return prlimit(victim, RLIMIT_NOFILE, NULL, &(struct rlimit){ 0, 0 });
+}
+
+static long try_own_limits(void)
+{
+	return getrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, 0 });
+}
+
+static long try_chmod(void)
+{
+	return chmod(own, 0600);
+}
+
+static long try_fchmodat2(void)
+{
+	return syscall(452, AT_FDCWD, own, 0600, 0);
+}
+
+static long try_utime(void)
+{
+	return utimensat(AT_FDCWD, own, NULL, 0);
+}
+
+static long try_ptrace(void)
+{
+	return ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+}
+
+static long try_unshare(void)
+{
+	return unshare(CLONE_FS | CLONE_NEWUSER);
+}
+
+static long try_clone3(void)
+{
+	return syscall(SYS_clone3, NULL, 0);
+}
+
+static long try_io_uring(void)
+{
+	return syscall(SYS_io_uring_setup, 1, NULL);
+}
+
+static long try_personality(void)
+{
+	return syscall(SYS_personality, 0x0040000);
+}
+
+static long try_fork(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	return pid < 0 ? -1 : waitpid(pid, NULL, 0);
+}
+
+/* The filter leaves it alone; a kernel may be too old for it. */
+enum { FREE = 0 };
+
+struct expectation {
+	const char *name;
+	long (*attempt)(void);
+	int bare, inside, network; /* the errno, or FREE */
+};
+
+static const struct expectation expectations[] = {
+	{ "unix", try_socket, EPERM, FREE, EPERM },
+	{ "inet", try_inet, EPERM, EPERM, FREE },
+	{ "inet, upper half", try_inet_high, EPERM, EPERM, EPERM },
+	{ "packet", try_packet, EPERM, EPERM, EPERM },
+	{ "pair", try_pair, FREE, FREE, FREE },
+	{ "loose pair", try_loose_pair, EPERM, FREE, EPERM },
+	{ "signal above", try_signal_above, EPERM, FREE, FREE },
+	{ "signal to the group above", try_signal_group_above, EPERM, FREE, FREE },
+	{ "signal to all", try_signal_all, EPERM, FREE, FREE },
+	{ "signal to another", try_signal_other, FREE, FREE, FREE },
+	{ "limits of another", try_limits_of_other, EPERM, EPERM, EPERM },
+	{ "own limits", try_own_limits, FREE, FREE, FREE },
+	{ "chmod", try_chmod, EPERM, FREE, FREE },
+	{ "fchmodat2", try_fchmodat2, EPERM, FREE, FREE },
+	{ "utime", try_utime, EPERM, FREE, FREE },
+	{ "ptrace", try_ptrace, EPERM, EPERM, EPERM },
+	{ "unshare", try_unshare, EPERM, EPERM, EPERM },
+	{ "clone3", try_clone3, ENOSYS, ENOSYS, ENOSYS },
+	{ "io_uring", try_io_uring, ENOSYS, ENOSYS, ENOSYS },
+	{ "personality", try_personality, EPERM, EPERM, EPERM },
+	{ "fork", try_fork, FREE, FREE, FREE },
+};
+
+/* In a child: the number of the first expectation that is not met, from 1; 0: all are. */
+static int child(const struct fence_plan *plan, size_t want)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || !seccomp_enter(plan, 0))
+		return 200;
+	for (size_t i = 0; i < COUNT(expectations); i++) {
+		const struct expectation *x = &expectations[i];
+		int error = want == 0 ? x->bare : want == 1 ? x->inside : x->network;
+		long rc;
+
+		errno = 0;
+		rc = x->attempt();
+		if (error != FREE ? rc >= 0 || errno != error : rc < 0 && errno != ENOSYS)
+			return (int)i + 1;
+	}
+	return 0;
+}
+
+static void filter(const struct fence_plan *plan, size_t want)
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(child(plan, want));
+	assert_int_equal(pid, waitpid(pid, &status, 0));
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 200) {
+		print_message("skipped: the kernel takes no filter\n");
+		skip();
+	}
+	if (WEXITSTATUS(status) != 0)
+		fail_msg("%zu: %s", want, expectations[WEXITSTATUS(status) - 1].name);
+}
+
+static void the_filter_for_programs_holds_without_landlock(void **state)
+{
+	static struct roots none;
+	struct fence_plan plan = { .roots = &none, .kind = FENCE_PROGRAMS };
+
+	(void)state;
+	above = getpid();
+	assert_int_equal(0, close(mkstemp(own)));
+	victim = fork();
+	if (victim == 0) {
+		(void)setsid();
+		(void)pause();
+		_exit(0);
+	}
+	assert_int_equal(0, setpgid(0, 0) < 0 && errno != EPERM); /* so that -above is a group */
+	plan.above[0] = above;
+	filter(&plan, 0);
+	plan.namespaces = true;
+	filter(&plan, 1);
+	plan.network = true;
+	filter(&plan, 2);
+	assert_int_equal(0, kill(victim, SIGKILL));
+	assert_int_equal(victim, waitpid(victim, NULL, 0));
+	assert_int_equal(0, unlink(own));
+}
+
+/* --- Temporary files -------------------------------------------------------------------------- */
+
+static void make(const char *dir, const char *name)
+{
+	char path[PATH_SIZE];
+	struct err e = ERR_INIT;
+
+	assert_int_equal(0, path_join(path, dir, name, &e));
+	assert_int_equal(0, file_replace(path, 0600, VIEW("x"), &e));
+}
+
+static void what_programs_leave_is_removed_and_no_link_followed(void **state)
+{
+	char outside[] = "/tmp/kairo-outside-XXXXXX", path[SCRATCH_SIZE], inner[PATH_SIZE];
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_non_null(mkdtemp(outside));
+	make(outside, "kept");
+	assert_int_equal(0, scratch_make(path, true, &e));
+	assert_int_not_equal(0, strcmp(path, SCRATCH_SHARED));
+	make(path, "file");
+	assert_int_equal(0, path_join(inner, path, "link", &e));
+	assert_int_equal(0, symlink(outside, inner));
+	assert_int_equal(0, path_join(inner, path, "dangling", &e));
+	assert_int_equal(0, symlink("/no/such", inner));
+	assert_int_equal(0, path_join(inner, path, "pipe", &e));
+	assert_int_equal(0, mkfifo(inner, 0600));
+	assert_int_equal(0, path_join(inner, path, "shut", &e));
+	assert_int_equal(0, mkdir(inner, 0700));
+	make(inner, "file");
+	assert_int_equal(0, chmod(inner, 0));
+	scratch_remove(path);
+	assert_false(file_exists(path));
+	assert_int_equal(0, path_join(inner, outside, "kept", &e));
+	assert_true(file_exists(inner));
+	assert_int_equal(0, unlink(inner));
+	assert_int_equal(0, rmdir(outside));
+}
+
+static void the_shared_folder_stays(void **state)
+{
+	char path[SCRATCH_SIZE];
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(0, scratch_make(path, false, &e));
+	assert_string_equal(SCRATCH_SHARED, path);
+	scratch_remove(path);
+	assert_true(file_exists(path));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_filter_for_programs_holds_without_landlock),
+		cmocka_unit_test(what_programs_leave_is_removed_and_no_link_followed),
+		cmocka_unit_test(the_shared_folder_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
