@@ -21,10 +21,20 @@ struct grant {
 	char print[APPROVAL_PRINT_SIZE];
 };
 
+#define REFUSED_MAX 16
+
+/* What was refused in a turn. */
+struct refusals {
+	uint64_t turn;
+	char print[REFUSED_MAX][APPROVAL_PRINT_SIZE];
+	unsigned int n; /* in all; the oldest is written over */
+};
+
 struct approvals {
 	struct question open[APPROVALS_OPEN_MAX];
 	unsigned int serial;
-	struct grant *grants; /* the newest first */
+	struct refusals refused; /* of the newest turn that had any */
+	struct grant *grants;    /* the newest first */
 };
 
 const char *consent_name(enum consent c)
@@ -122,6 +132,26 @@ void approvals_forget(struct approvals *a, const char *key)
 	}
 }
 
+/* --- Refusals --------------------------------------------------------------------------------- */
+
+static void refuse(struct refusals *r, const struct question *q)
+{
+	if (r->turn != q->turn)
+		r->n = 0;
+	r->turn = q->turn;
+	memcpy(r->print[r->n++ % REFUSED_MAX], q->print, sizeof(q->print));
+}
+
+bool approvals_refused(const struct approvals *a, const struct approval *about)
+{
+	const struct refusals *r = &a->refused;
+
+	for (unsigned int i = 0; r->turn == about->turn && i < r->n && i < REFUSED_MAX; i++)
+		if (strcmp(r->print[i], about->print) == 0)
+			return true;
+	return false;
+}
+
 /* --- Questions -------------------------------------------------------------------------------- */
 
 int approvals_ask(struct approvals *a, const struct approval *about, char id[APPROVAL_ID_SIZE],
@@ -170,6 +200,8 @@ int approvals_answer(struct approvals *a, const char *id, int choice, enum conse
 		*out = consent_of(choice);
 		if (choice == APPROVAL_CONVERSATION)
 			grant_add(a, q);
+		else if (*out == CONSENT_REFUSED)
+			refuse(&a->refused, q);
 		question_drop(q);
 		return 0;
 	}

@@ -54,6 +54,8 @@ int approvals_answer(struct approvals *a, const char *id, int choice, enum conse
 void approvals_end(struct approvals *a, uint64_t turn); /* what the turn had open is over */
 
 bool approvals_granted(const struct approvals *a, const struct approval *about);
+/* The same was refused in this turn already (of the latest 16): who said no is not asked again. */
+bool approvals_refused(const struct approvals *a, const struct approval *about);
 void approvals_forget(struct approvals *a, const char *key); /* a new conversation begins */
 
 #endif

@@ -198,6 +198,28 @@ static void start_call(struct call *c, const char *consent)
 
 /* --- Consent ---------------------------------------------------------------------------------- */
 
+static void say_no_consent(struct call *c)
+{
+	static const char *const why[] = {
+		[CONSENT_REFUSED] =
+			"The user was asked and refused. Respect that: say what is left "
+			"undone, or ask the user what they want instead.",
+		[CONSENT_STOPPED] = "The user was asked, refused, and stopped the task.",
+		[CONSENT_EXPIRED] =
+			"The user was asked and did not answer in time, which counts as "
+			"a no. Tell the user that it was not done, and that they can ask "
+			"for it again.",
+		[CONSENT_UNDELIVERABLE] = "The user could not be asked, which counts as a no. Tell "
+					  "the user that it was not done for that reason, and that "
+					  "they can ask for it again.",
+	};
+
+	(void)str_addf(&c->result,
+		"%s needs the user's consent. %s Nothing was done by this call; do not try to reach "
+		"the same by other means.",
+		c->msg->name, why[c->consent]);
+}
+
 static void ask_user(struct call *c, const struct tool_call *t)
 {
 	struct react *r = c->react;
@@ -228,6 +250,14 @@ static void seek_consent(struct call *c, const struct tool_call *t)
 			start_call(c, c->print);
 			return;
 		}
+		if (approvals_refused(r->approvals, &what)) {
+			tools_note(r->tools, t, consent_name(CONSENT_REFUSED),
+				"earlier, in this task");
+			c->consent = CONSENT_REFUSED;
+			c->state = CALL_DONE;
+			say_no_consent(c);
+			return;
+		}
 		if (approvals_ask(r->approvals, &what, c->id, &e) == 0) {
 			ask_user(c, t);
 			return;
@@ -237,28 +267,6 @@ static void seek_consent(struct call *c, const struct tool_call *t)
 	(void)str_addf(&c->result,
 		"%s needs the user's consent, which cannot be asked for: %s. Nothing was done.",
 		t->name, e.msg);
-}
-
-static void say_no_consent(struct call *c)
-{
-	static const char *const why[] = {
-		[CONSENT_REFUSED] =
-			"The user was asked and refused. Respect that: say what is left "
-			"undone, or ask the user what they want instead.",
-		[CONSENT_STOPPED] = "The user was asked, refused, and stopped the task.",
-		[CONSENT_EXPIRED] =
-			"The user was asked and did not answer in time, which counts as "
-			"a no. Tell the user that it was not done, and that they can ask "
-			"for it again.",
-		[CONSENT_UNDELIVERABLE] = "The user could not be asked, which counts as a no. Tell "
-					  "the user that it was not done for that reason, and that "
-					  "they can ask for it again.",
-	};
-
-	(void)str_addf(&c->result,
-		"%s needs the user's consent. %s Nothing was done by this call; do not try to reach "
-		"the same by other means.",
-		c->msg->name, why[c->consent]);
 }
 
 /* The answer to the one question that is open. */

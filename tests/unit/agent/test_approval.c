@@ -94,6 +94,31 @@ static void only_two_choices_consent(void **state)
 	}
 }
 
+static void a_no_holds_for_its_print_and_turn(void **state)
+{
+	char print[16] = "";
+	struct approval no = about(1, "me", 1, "no"), silence = about(1, "me", 1, "silence"),
+			many = about(1, "me", 1, print), later = about(2, "me", 1, "no");
+
+	(void)state;
+	assert_false(approvals_refused(a, &no));
+	answer(ask(&no), APPROVAL_NO);
+	answer(ask(&silence), ANSWER_NONE);
+	assert_true(approvals_refused(a, &no));
+	assert_false(approvals_refused(a, &silence));
+	assert_false(approvals_refused(a, &later));
+	for (int i = 0; i < 16; i++) {
+		assert_true(approvals_refused(a, &no));
+		(void)snprintf(print, sizeof(print), "p%d", i);
+		answer(ask(&many), APPROVAL_NO);
+		assert_true(approvals_refused(a, &many));
+	}
+	assert_false(approvals_refused(a, &no)); /* the oldest of 17 */
+	answer(ask(&later), APPROVAL_NO);
+	assert_true(approvals_refused(a, &later));
+	assert_false(approvals_refused(a, &many));
+}
+
 static void one_answer_ends_a_question(void **state)
 {
 	struct approval what = about(1, "me", 1, "p");
@@ -228,6 +253,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(only_two_choices_consent),
+		T(a_no_holds_for_its_print_and_turn),
 		T(one_answer_ends_a_question),
 		T(ids_are_never_used_twice),
 		T(a_turn_takes_its_questions_with_it),

@@ -550,6 +550,41 @@ static void what_is_no_yes_is_told_and_recorded(void **state)
 	assert_false(there("a.txt"));
 }
 
+/* Runs a turn that writes; was a question asked? Any is answered so. */
+static bool asked_for(const char *conversation, const char *args, int choice)
+{
+	CALLS("write_file", args);
+	lm_text(fix.lm, "ok");
+	begin_as(conversation);
+	while (!fix.done && !fix.questions)
+		step();
+	if (fix.questions)
+		answer(choice);
+	wait_done(ENGINE_OK);
+	return fix.questions > 0;
+}
+
+static void who_said_no_is_not_asked_again(void **state)
+{
+	(void)state;
+	CALLS("write_file", write_a, "write_file", write_a);
+	CALLS("write_file", write_a);
+	CALLS("write_file", write_b);
+	lm_text(fix.lm, "ok");
+	begin();
+	wait_question(1);
+	answer(APPROVAL_NO);
+	wait_question(2);
+	assert_non_null(strstr(str_cstr(&fix.deed), "b.txt"));
+	answer(APPROVAL_ONCE);
+	wait_done(ENGINE_OK);
+	assert_false(there("a.txt"));
+	assert_true(there("b.txt"));
+	AUDITED("asked", "refused", "refused", "refused", "asked", "consented");
+	assert_true(asked_for("me", write_a, APPROVAL_ONCE)); /* in the next task it is */
+	assert_true(there("a.txt"));
+}
+
 static void no_and_stop_ends_the_turn(void **state)
 {
 	(void)state;
@@ -568,20 +603,6 @@ static void no_and_stop_ends_the_turn(void **state)
 	result_has(0, "refused, and stopped the task");
 	result_has(1, "Cancelled before it was started");
 	assert_false(there("a.txt") || there("b.txt"));
-}
-
-/* Runs a turn that writes; was a question asked? Any is answered so. */
-static bool asked_for(const char *conversation, const char *args, int choice)
-{
-	CALLS("write_file", args);
-	lm_text(fix.lm, "ok");
-	begin_as(conversation);
-	while (!fix.done && !fix.questions)
-		step();
-	if (fix.questions)
-		answer(choice);
-	wait_done(ENGINE_OK);
-	return fix.questions > 0;
 }
 
 static void a_yes_for_the_conversation_is_for_exactly_that(void **state)
@@ -753,6 +774,7 @@ int main(void)
 		T(what_acts_waits_and_lets_wait),
 		T(nothing_is_done_before_the_yes),
 		T(what_is_no_yes_is_told_and_recorded),
+		T(who_said_no_is_not_asked_again),
 		T(no_and_stop_ends_the_turn),
 		T(a_yes_for_the_conversation_is_for_exactly_that),
 		T(questions_are_asked_one_after_the_other),
