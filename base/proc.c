@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,6 +330,15 @@ void proc_stop(struct proc *p, int64_t grace_ms)
 	kill_group(p, SIGCONT); /* a stopped process would not hear of it */
 	if (!timer_armed(p->grace) || timer_left(p->grace) > grace_ms)
 		timer_arm(p->grace, grace_ms);
+}
+
+void proc_wait(const struct proc *p, int64_t ms)
+{
+	struct pollfd ended = { .fd = p->pidfd, .events = POLLIN };
+
+	/* Interrupted early it has waited less: no harm. */
+	if (p->pidfd >= 0)
+		(void)poll(&ended, 1, (int)ms);
 }
 
 void proc_free(struct proc **pp)

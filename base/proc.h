@@ -41,6 +41,9 @@ pid_t proc_pid(const struct proc *p);
 /* TERM to the group now, KILL to it after grace_ms (0: KILL at once). The exit is still reported. A
  * second call can shorten the grace, not lengthen it. */
 void proc_stop(struct proc *p, int64_t grace_ms);
+/* Blocks until it has ended, or ms are over: for the end of a program only, when what it does on
+ * its way out matters. The exit is reported later as ever. */
+void proc_wait(const struct proc *p, int64_t ms);
 /* Kills and reaps what is left (waits for the kill to take effect), no callback after this. */
 void proc_free(struct proc **p);
 

@@ -20,6 +20,8 @@
 #include "base/file.h"
 #include "tools/exec/scratch.h"
 
+#define PATH "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 #define NICENESS   5    /* what it does must not slow the daemon */
 #define GRACE_MS   1000 /* between TERM and KILL */
 #define DRAIN_MS   500  /* for output that somebody holds open */
@@ -108,11 +110,8 @@ static char *const *vector(const char *const *words)
 /* 0, or an errno. */
 static int spawn(pid_t *pid, const struct command_plan *p, int out, int err)
 {
-	char pwd[PATH_SIZE + 8], home[SCRATCH_SIZE + 8], tmp[SCRATCH_SIZE + 8];
-	const char *const env[] = {
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", home, tmp,
-		"LANG=C.UTF-8", "TERM=dumb", pwd, NULL
-	};
+	char pwd[2 * PATH_SIZE], home[SCRATCH_SIZE + 8], tmp[SCRATCH_SIZE + 8];
+	const char *const env[] = { PATH, home, tmp, "LANG=C.UTF-8", "TERM=dumb", pwd, NULL };
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	int rc = ENOMEM;
@@ -259,6 +258,12 @@ static void drain(int *fd, struct evidence *ev)
 	}
 }
 
+void command_forget(struct command *c)
+{
+	memset(&c->said, 0, sizeof(c->said));
+	memset(&c->complained, 0, sizeof(c->complained));
+}
+
 void command_drain(struct command *c)
 {
 	drain(&c->out, &c->said);
@@ -297,6 +302,19 @@ bool command_leaves(struct command *c)
 
 /* --- What is told ----------------------------------------------------------------------------- */
 
+static void say_after(int64_t ms, struct str *out)
+{
+	(void)str_addf(out, " after %lld.%02lld s", (long long)(ms / 1000),
+		(long long)(ms % 1000 / 10));
+}
+
+void command_say_status(int status, int64_t ms, struct str *out)
+{
+	(void)str_addf(out, "exit status %d", status);
+	say_after(ms, out);
+	(void)str_addc(out, '\n');
+}
+
 bool command_succeeded(const struct command *c)
 {
 	return c->exited && !c->stopped && WIFEXITED(c->status) && WEXITSTATUS(c->status) == 0;
@@ -304,10 +322,8 @@ bool command_succeeded(const struct command *c)
 
 void command_say_how(const struct command *c, int64_t timeout_s, struct str *out)
 {
-	int64_t ms = (c->exited ? c->ended : monotonic_ms()) - c->began;
-
 	if (timeout_s > 0)
-		(void)str_addf(out, "timed out after %lld s and was ended", (long long)timeout_s);
+		(void)str_addf(out, "timed out at %lld s and was ended", (long long)timeout_s);
 	else if (c->stopped)
 		(void)str_adds(out, "cancelled");
 	else if (!c->exited)
@@ -317,9 +333,7 @@ void command_say_how(const struct command *c, int64_t timeout_s, struct str *out
 	else
 		(void)str_addf(out, "ended by signal %d (%s)", WTERMSIG(c->status),
 			strsignal(WTERMSIG(c->status)));
-	if (timeout_s == 0)
-		(void)str_addf(out, " after %lld.%02lld s", (long long)(ms / 1000),
-			(long long)(ms % 1000 / 10));
+	say_after((c->exited ? c->ended : monotonic_ms()) - c->began, out);
 	if (timeout_s > 0 || c->stopped)
 		(void)str_adds(out, "; what it has changed until then stays changed");
 	(void)str_addc(out, '\n');

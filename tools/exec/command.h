@@ -48,6 +48,7 @@ void command_release(struct command *c); /* closes; ends nobody */
 /* Takes in what comes until `until` (monotonic ms), but returns as soon as something did. `more` is
  * watched besides: n descriptors, at most 4, their revents are the caller's. */
 void command_step(struct command *c, struct pollfd *more, nfds_t n, int64_t until);
+void command_forget(struct command *c); /* what came until now */
 /* What is in the pipes at this moment, and no more. */
 void command_drain(struct command *c);
 /* TERM to the group, a grace, KILL to the group; what it still says is taken in. At once when the
@@ -58,9 +59,11 @@ void command_end(struct command *c);
 bool command_leaves(struct command *c);
 
 bool command_succeeded(const struct command *c); /* by itself, with status 0 */
-/* A line: "exit status 3 after 0.41 s", "ended by SIGKILL after ...", or how long it was let run
- * when that is why it was ended (timeout_s > 0). */
+/* A line: "exit status 3 after 0.41 s", "ended by signal 9 (Killed) after ...", or that its time
+ * was over (timeout_s > 0: what it was). */
 void command_say_how(const struct command *c, int64_t timeout_s, struct str *out);
+/* The first of these, of a status that was told. */
+void command_say_status(int status, int64_t ms, struct str *out);
 /* What it said and complained of, or that there was nothing. */
 void command_say_output(const struct command *c, struct str *out);
 

@@ -64,7 +64,8 @@ void event_acting(int fd)
 	(void)end(&w, &line, fd);
 }
 
-int event_result(int fd, bool ok, struct view text)
+/* ended NULL: not a member. */
+static int send_result(int fd, bool ok, const bool *ended, struct view text)
 {
 	struct str line = STR_INIT(EVENT_MAX), clean = STR_INIT(EVENT_MAX);
 	struct json_out w;
@@ -73,9 +74,21 @@ int event_result(int fd, bool ok, struct view text)
 	if (utf8_repair(text, &clean) == 0) {
 		begin(&w, &line, "result");
 		json_put_bool(&w, "ok", ok);
+		if (ended)
+			json_put_bool(&w, "ended", *ended);
 		json_put_str(&w, "text", str_view(&clean));
 		rc = end(&w, &line, fd);
 	}
 	str_release(&clean);
 	return rc;
+}
+
+int event_result(int fd, bool ok, struct view text)
+{
+	return send_result(fd, ok, NULL, text);
+}
+
+int event_session(int fd, bool ok, bool ended, struct view text)
+{
+	return send_result(fd, ok, &ended, text);
 }

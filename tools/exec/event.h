@@ -12,5 +12,7 @@ void event_fence(int fd, const struct fence *f);
 void event_acting(int fd);
 /* 0, or -1: it could not be said. text need not be valid UTF-8. */
 int event_result(int fd, bool ok, struct view text);
+/* The same of a command in a session: has the session ended with it? */
+int event_session(int fd, bool ok, bool ended, struct view text);
 
 #endif

@@ -47,6 +47,8 @@ void helper_free(struct helper **hp)
 	timer_free(&h->end);
 	close_fd(&h->request);
 	close_fd(&h->events);
+	if (h->proc)
+		proc_wait(h->proc, HELPER_END_MS);
 	proc_free(&h->proc);
 	str_release(&h->to_send);
 	str_release(&h->line);

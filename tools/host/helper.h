@@ -27,7 +27,10 @@ int helper_start(struct helper **out, const struct helper_plan *plan, struct err
 int helper_send(struct helper *h, struct view line, struct err *e);
 /* Cut the lifeline: the helper ends its whole tree. Should it not, it is killed. */
 void helper_stop(struct helper *h);
-void helper_free(struct helper **h); /* kills what is left, no callback */
+/* No callback. One that has not ended is given HELPER_END_MS to end its tree, which blocks; several
+ * are stopped first, so that they do so side by side. */
+#define HELPER_END_MS 1000
+void helper_free(struct helper **h);
 /* After on_end: "was ended by signal 9". */
 void helper_say_end(const struct helper *h, struct str *out);
 

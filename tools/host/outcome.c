@@ -31,9 +31,9 @@ static bool speaks_against(struct view text)
 
 enum outcome outcome_of(const struct outcome_facts *f)
 {
-	if (!f->has_result)
-		return f->cancelled ? OUTCOME_CANCELLED : OUTCOME_FAILED;
-	return f->says_ok && !speaks_against(f->text) ? OUTCOME_OK : OUTCOME_FAILED;
+	if (f->has_result && f->says_ok && !speaks_against(f->text))
+		return OUTCOME_OK;
+	return f->cancelled ? OUTCOME_CANCELLED : OUTCOME_FAILED;
 }
 
 const char *outcome_name(enum outcome o)

@@ -16,7 +16,8 @@ struct outcome_facts {
 	struct view text; /* its result */
 };
 
-/* A tool that said nothing has failed, or was cancelled. One that claims success is believed unless
+/* A tool that said nothing has failed, or was cancelled, as has one that did not succeed before it
+ * was. One that claims success is believed unless
  * its text is a JSON object which says otherwise ("isError" true, "ok" false, an "error") or which
  * is no strict JSON (duplicate members, too deep, not finite): what is ambiguous has failed. */
 enum outcome outcome_of(const struct outcome_facts *f);

@@ -8,6 +8,7 @@
 #include "tools/host/registry.h"
 #include "tools/host/run.h"
 #include "tools/host/sandbox.h"
+#include "tools/host/session.h"
 #include "tools/host/spec.h"
 #include "tools/host/turn.h"
 
@@ -20,6 +21,7 @@ struct tools {
 	char *helper, *workspace;
 	char *read[READ_PATHS_MAX + 1];
 	struct run_list runs;
+	struct sessions *sessions;
 	struct turn_list turns;
 	struct native_tool natives[NATIVES_MAX];
 	size_t nnatives;

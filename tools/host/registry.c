@@ -94,6 +94,8 @@ int tools_open(struct tools **out, const struct tools_env *env, struct err *e)
 	t->env.hide = NULL;
 	sandbox_open(&t->sandbox, t->helper, t->workspace, env->sandbox_required);
 	t->env.sandbox = &t->sandbox;
+	if (sessions_open(&t->sessions, &t->env, e) < 0)
+		goto fail;
 	*out = t;
 	return 0;
 fail:
@@ -109,6 +111,7 @@ void tools_close(struct tools **tp)
 		return;
 	*tp = NULL;
 	run_close_all(&t->runs);
+	sessions_close(&t->sessions);
 	turn_end_all(&t->turns);
 	for (int i = 0; t->read[i]; i++)
 		free(t->read[i]);
@@ -277,12 +280,20 @@ static int check_consent(const struct tools *t, const struct tool_call *c, const
 	return 0;
 }
 
+static int start(struct tools *t, struct tool_run **out, const struct run_plan *plan, struct err *e)
+{
+	if (plan->spec->native)
+		return native_start(out, plan, registry_native(t, plan->spec->name), e);
+	if (plan->spec->lives)
+		return session_start(out, t->sessions, plan, e);
+	return process_start(out, plan, e);
+}
+
 int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *c,
 	tool_done_cb *done, void *arg, struct err *e)
 {
 	struct str why = STR_INIT(4096);
 	struct run_plan plan = { .list = &t->runs, .env = &t->env, .call = c, .done = done };
-	const struct native_tool *native;
 	struct judgement j;
 	int rc = -1;
 
@@ -301,8 +312,7 @@ int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *
 	}
 	if (j.verdict == VERDICT_ASK && check_consent(t, c, j.args, e) < 0)
 		goto out;
-	native = j.spec->native ? registry_native(t, c->name) : NULL;
-	rc = native ? native_start(out, &plan, native, e) : process_start(out, &plan, e);
+	rc = start(t, out, &plan, e);
 out:
 	judgement_release(&j);
 	str_release(&why);

@@ -185,6 +185,8 @@ void run_close_all(struct run_list *list)
 {
 	struct tool_run *r;
 
+	for (r = list->first; r; r = r->next)
+		r->kind->stop(r);
 	/* A call holds on to its parts until it is gone. */
 	while ((r = find_run(list, false)) || (r = find_run(list, true))) {
 		audit(r, "cancelled", "the daemon ends");

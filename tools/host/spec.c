@@ -9,6 +9,8 @@
 #define CONTENT_BYTES ((int64_t)1 << 20)
 #define PATCH_BYTES   ((int64_t)1 << 20)
 #define OFFSETS       INT32_MAX
+#define COMMAND_BYTES (100 << 10)
+#define COMMAND_MS    (120 * 1000 + SPEC_GRACE_MS) /* where the call does not say */
 
 #define PATH_ABOUT "relative to the workspace"
 
@@ -122,6 +124,45 @@ static const struct tool_spec specs[] = {
 			{ "name", ARG_TEXT, false, 1, 64,
 				"Of the project: small letters, digits, - and _ (default: the folder's)" },
 			{ "description", ARG_TEXT, false, 1, 200, "One line about it" },
+		},
+	},
+	{
+		.name = "shell",
+		.about = "Run a command with /bin/sh and get its exit status, stdout and stderr. Its "
+			 "input is empty; there is no terminal and, as a rule, no network. Each call "
+			 "is a shell of its own, and what it leaves running ends with it. Of long "
+			 "output the beginning and the end are shown.",
+		.acts = true,
+		.programs = true,
+		.timeout_ms = COMMAND_MS,
+		.key = "command",
+		.args = {
+			{ "command", ARG_TEXT, true, 1, COMMAND_BYTES, "What to run" },
+			{ "cwd", ARG_TEXT, false, 1, PATH_BYTES,
+				"Folder to run it in, " PATH_ABOUT " (default: the workspace)" },
+			{ "timeout_s", ARG_INT, false, 1, 300,
+				"Seconds after which it is ended (default 120)" },
+		},
+	},
+	{
+		.name = "shell_session",
+		.about = "Run a command in a shell that lives on: the next command in the same session "
+			 "finds its folder, its variables and what it has running in the background. "
+			 "A session begins with its first command, in the workspace; it ends with "
+			 "stop, with exit, when a command takes too long, and after 30 minutes "
+			 "without one. With neither command nor stop, the sessions are listed.",
+		.acts = true,
+		.programs = true,
+		.lives = true,
+		.timeout_ms = COMMAND_MS,
+		.key = "command",
+		.args = {
+			{ "command", ARG_TEXT, false, 1, COMMAND_BYTES, "What to run" },
+			{ "session", ARG_INT, false, 1, 4, "Which session, 1 to 4 (default 1)" },
+			{ "stop", ARG_BOOL, false, 0, 0,
+				"End the session instead (default false)" },
+			{ "timeout_s", ARG_INT, false, 1, 300,
+				"Seconds after which it is ended, with the session (default 120)" },
 		},
 	},
 	{

@@ -28,6 +28,7 @@ struct tool_spec {
 	bool acts;          /* may change something */
 	bool programs;      /* runs programs: never without a layer that confines them */
 	bool native;        /* works in the daemon, once tools_add_native has brought it */
+	bool lives;         /* works in processes that live on between calls */
 	int64_t timeout_ms; /* after which it is ended; the argument timeout_s sets another one */
 	const char *key;    /* the argument that a progress line shows, or NULL */
 	const char *hidden; /* the argument that an audit line leaves out, or NULL */

@@ -15,14 +15,12 @@ static void a_call_is_what_its_facts_say(void **state)
 		bool has_result, says_ok, cancelled;
 		enum outcome want;
 	} cases[] = {
-		{ true, true, false, OUTCOME_OK },
-		{ true, false, false, OUTCOME_FAILED },
+		{ true, true, false, OUTCOME_OK }, { true, false, false, OUTCOME_FAILED },
 		{ false, false, false, OUTCOME_FAILED },
 		{ false, true, false, OUTCOME_FAILED }, /* claimed by nobody */
-		{ false, false, true, OUTCOME_CANCELLED },
-		{ false, true, true, OUTCOME_CANCELLED },
-		{ true, true, true, OUTCOME_OK }, /* it was done before the cancel came */
-		{ true, false, true, OUTCOME_FAILED },
+		{ false, false, true, OUTCOME_CANCELLED }, { false, true, true, OUTCOME_CANCELLED },
+		{ true, true, true, OUTCOME_OK },         /* it was done before the cancel came */
+		{ true, false, true, OUTCOME_CANCELLED }, /* what it said is evidence */
 	};
 
 	(void)state;

@@ -1,0 +1,451 @@
+/* shell and shell_session as the registry gives them: the real kairo-tool, behind its fence. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/loop.h"
+#include "tools/host/registry.h"
+
+#include "tree.h"
+
+struct fix {
+	char dir[64], ws[96];
+	struct loop *loop;
+	struct policy *policy;
+	struct tools *tools;
+	int done;
+	bool ok, cancelled, acted;
+	struct str text;
+};
+
+static struct fix fix;
+
+static int setup(void **state)
+{
+	const struct str empty = STR_INIT((size_t)8 << 20);
+	struct policy_rules rules = POLICY_RULES_DEFAULT;
+	struct tools_env env = { .helper = KAIRO_TOOL };
+	struct err e = ERR_INIT;
+
+	(void)state;
+	memset(&fix, 0, sizeof(fix));
+	fix.text = empty;
+	(void)snprintf(fix.dir, sizeof(fix.dir), "/tmp/kairo-commands-XXXXXX");
+	assert_non_null(mkdtemp(fix.dir));
+	(void)snprintf(fix.ws, sizeof(fix.ws), "%s/ws", fix.dir);
+	assert_int_equal(0, mkdir(fix.ws, 0755));
+	assert_int_equal(0, loop_open(&fix.loop, NULL, &e));
+	rules.shell = SHELL_ASK;
+	assert_int_equal(0, policy_open(&fix.policy, &rules, &e));
+	env.loop = fix.loop;
+	env.workspace = fix.ws;
+	env.policy = fix.policy;
+	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
+	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "first", VIEW(""), &e));
+	assert_int_equal(0, tools_turn_begin(fix.tools, 2, "second", VIEW(""), &e));
+	mark_choose();
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tools_close(&fix.tools);
+	policy_free(&fix.policy);
+	loop_close(&fix.loop);
+	str_release(&fix.text);
+	expect_nobody_left();
+	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* --- One call --------------------------------------------------------------------------------- */
+
+static void on_done(void *arg, const struct tool_result *r)
+{
+	(void)arg;
+	fix.done++;
+	fix.ok = r->ok;
+	fix.cancelled = r->cancelled;
+	fix.acted = r->acted;
+	str_reset(&fix.text);
+	assert_int_equal(0, str_add(&fix.text, r->text));
+}
+
+/* With the consent that it needs. -1: why is in fix.text. */
+static int try(struct tool_run **r, uint64_t turn, const char *name, const char *args)
+{
+	struct tool_call c = { .turn = turn, .origin = ORIGIN_PHONE, .id = "c1", .name = name };
+	char consent[TOOL_FINGERPRINT];
+	struct err e = ERR_INIT;
+	int rc;
+
+	fix.done = 0;
+	*r = NULL;
+	c.args = view_of(args);
+	c.consent = consent;
+	rc = tools_fingerprint(fix.tools, &c, consent, &e);
+	if (rc == 0)
+		rc = tools_start(r, fix.tools, &c, on_done, NULL, &e);
+	str_reset(&fix.text);
+	if (rc < 0)
+		(void)str_adds(&fix.text, e.msg);
+	return rc;
+}
+
+static struct tool_run *begin(uint64_t turn, const char *name, const char *args)
+{
+	struct tool_run *r;
+
+	if (try(&r, turn, name, args) < 0)
+		fail_msg("%s %s: %s", name, args, str_cstr(&fix.text));
+	return r;
+}
+
+static void wait_done(void)
+{
+	struct err e = ERR_INIT;
+
+	while (fix.done == 0)
+		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+	assert_int_equal(1, fix.done);
+}
+
+static bool run(uint64_t turn, const char *name, const char *args)
+{
+	(void)begin(turn, name, args);
+	wait_done();
+	return fix.ok;
+}
+
+static bool says(const char *text)
+{
+	return strstr(str_cstr(&fix.text), text);
+}
+
+static void expect(const char *text)
+{
+	if (!says(text))
+		fail_msg("wanted: %s\ngot: %.3000s", text, str_cstr(&fix.text));
+}
+
+static bool there(const char *name)
+{
+	char path[200];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", fix.ws, name);
+	return access(path, F_OK) == 0;
+}
+
+static void wait_for_file(const char *name)
+{
+	struct err e = ERR_INIT;
+
+	while (!there(name)) /* bounded by the test's own limit */
+		assert_int_equal(0, loop_step(fix.loop, 5, &e));
+}
+
+static void wait_nobody_left(void)
+{
+	struct err e = ERR_INIT;
+
+	while (find_marked() > 0)
+		assert_int_equal(0, loop_step(fix.loop, 5, &e));
+}
+
+static void pass_minutes(int n)
+{
+	struct err e = ERR_INIT;
+
+	loop_turn_clock(fix.loop, (int64_t)n * 60 * 1000);
+	assert_int_equal(0, loop_step(fix.loop, 0, &e));
+}
+
+/* --- shell ------------------------------------------------------------------------------------ */
+
+static void a_command_runs_behind_the_fence(void **state)
+{
+	(void)state;
+	assert_true(run(1, "shell", "{\"command\":\"echo a >made; cat made; echo b >&2\"}"));
+	assert_true(fix.acted);
+	expect("exit status 0 after ");
+	expect("[stdout: 2 bytes]\na\n[stderr: 2 bytes]\nb\n");
+	assert_true(there("made"));
+	assert_false(run(1, "shell", "{\"command\":\"echo x; exit 3\"}"));
+	expect("exit status 3 after ");
+	assert_true(fix.acted && !fix.cancelled);
+	assert_true(run(1, "shell", "{\"command\":\"echo $HOME $TMPDIR; echo t >$TMPDIR/x\"}"));
+	expect("tmp");
+}
+
+static void its_own_time_is_kept(void **state)
+{
+	(void)state;
+	assert_false(run(1, "shell",
+		marked("{\"command\":\"echo begun; setsid sleep @ & sleep @\",\"timeout_s\":1}")));
+	expect("timed out at 1 s and was ended");
+	expect("begun");
+	assert_true(fix.acted);
+	expect_nobody_left();
+}
+
+static void a_cancelled_command_is_evidence(void **state)
+{
+	struct tool_run *r = begin(1, "shell",
+		marked("{\"command\":\"echo begun; : >here; setsid sleep @ & sleep @\"}"));
+
+	(void)state;
+	wait_for_file("here");
+	tool_cancel(r);
+	wait_done();
+	assert_true(fix.cancelled && fix.acted && !fix.ok);
+	expect("cancelled after ");
+	expect("what it has changed until then stays changed");
+	expect("begun");
+	expect_nobody_left();
+}
+
+static void the_end_of_the_daemon_ends_commands(void **state)
+{
+	(void)state;
+	(void)begin(1, "shell",
+		marked("{\"command\":\": >here; setsid sleep @ & nohup sleep @ & sleep @\"}"));
+	(void)begin(2, "shell_session",
+		marked("{\"command\":\": >too; setsid sleep @ & nohup sleep @ & sleep @\"}"));
+	wait_for_file("here");
+	wait_for_file("too");
+	tools_close(&fix.tools);
+	expect_nobody_left();
+}
+
+/* --- shell_session ---------------------------------------------------------------------------- */
+
+#define SESSION "shell_session"
+
+static void a_session_keeps_its_folder_and_variables(void **state)
+{
+	(void)state;
+	assert_true(run(1, SESSION, "{\"command\":\"mkdir sub; cd sub; A=5; pwd\"}"));
+	expect("session 1, new: exit status 0 after ");
+	assert_true(fix.acted);
+	assert_true(run(1, SESSION, "{\"command\":\"basename $PWD; echo $A\"}"));
+	expect("session 1: exit status 0 after ");
+	expect("]\nsub\n5\n");
+	assert_true(run(1, SESSION, "{\"command\":\"basename $PWD; echo $A\",\"session\":2}"));
+	expect("session 2, new: exit status 0 after ");
+	expect("]\nws\n\n");
+	assert_false(run(1, SESSION, "{\"command\":\"false\",\"session\":2}"));
+	expect("session 2: exit status 1 after ");
+	assert_true(run(1, SESSION, "{}"));
+	expect("session 1, last used 0 s ago\nsession 2, last used 0 s ago\n");
+}
+
+static void a_session_belongs_to_its_conversation(void **state)
+{
+	(void)state;
+	assert_true(run(1, SESSION, "{\"command\":\"A=first\"}"));
+	assert_true(run(2, SESSION, "{\"command\":\"echo \\\"[$A]\\\"\"}"));
+	expect("session 1, new: ");
+	expect("]\n[]\n");
+	assert_true(run(2, SESSION, "{\"stop\":true}"));
+	assert_true(run(2, SESSION, "{}"));
+	expect("There are no sessions.");
+	assert_true(run(1, SESSION, "{\"command\":\"echo $A\"}"));
+	expect("]\nfirst\n");
+}
+
+static void a_session_is_stopped_with_all_that_runs_in_it(void **state)
+{
+	struct tool_run *r;
+
+	(void)state;
+	assert_true(run(1, SESSION, marked("{\"command\":\"sleep @ & setsid sleep @ &\"}")));
+	assert_true(run(1, SESSION, "{\"stop\":true}"));
+	expect("session 1: ended, and all that ran in it");
+	expect_nobody_left();
+	assert_int_equal(-1, try(&r, 1, SESSION, "{\"stop\":true}"));
+	expect("there is no session 1");
+	assert_int_equal(-1, try(&r, 1, SESSION, "{\"stop\":true,\"command\":\":\"}"));
+	expect("either command or stop");
+	assert_true(run(1, SESSION, "{\"command\":\":\",\"stop\":false}"));
+	expect("session 1, new: ");
+}
+
+static void a_session_has_one_command_at_a_time(void **state)
+{
+	struct tool_run *other;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	(void)begin(1, SESSION,
+		"{\"command\":\": >here; while [ ! -e go ]; do sleep 0.01; done\"}");
+	wait_for_file("here");
+	assert_int_equal(-1, try(&other, 1, SESSION, "{\"command\":\":\"}"));
+	expect("session 1 is running a command");
+	assert_int_equal(-1, try(&other, 1, SESSION, "{\"stop\":true}"));
+	expect("session 1 is running a command");
+	(void)begin(1, SESSION, "{\"command\":\": >go\",\"session\":2}");
+	while (fix.done < 2)
+		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+}
+
+static void a_command_that_ends_its_session_says_so(void **state)
+{
+	static const struct {
+		const char *args, *says;
+	} cases[] = {
+		{ "{\"command\":\"setsid sleep @ & exit 4\"}", "exit status 4 after " },
+		{ "{\"command\":\"setsid sleep @ & sleep @\",\"timeout_s\":1}",
+			"timed out at 1 s and was ended after " },
+		{ "{\"command\":\"setsid sleep @ & kill -9 $PPID; sleep @\"}", "ended" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_false(run(1, SESSION, marked(cases[i].args)));
+		expect("session 1, new: ");
+		expect(cases[i].says);
+		assert_true(fix.acted && !fix.cancelled);
+		expect_nobody_left();
+	}
+}
+
+static void a_cancel_ends_the_session(void **state)
+{
+	struct tool_run *r;
+
+	(void)state;
+	assert_true(run(1, SESSION, marked("{\"command\":\"sleep @ &\"}")));
+	r = begin(1, SESSION, marked("{\"command\":\"echo begun; : >here; sleep @\"}"));
+	wait_for_file("here");
+	tool_cancel(r);
+	wait_done();
+	assert_true(fix.cancelled && fix.acted && !fix.ok);
+	expect("session 1: cancelled after ");
+	expect("begun");
+	expect_nobody_left();
+	r = begin(1, SESSION, "{\"command\":\":\"}");
+	tool_cancel(r); /* before the shell is there */
+	wait_done();
+	assert_true(fix.cancelled && !fix.acted);
+	r = begin(1, SESSION, marked("{\"command\":\": >there; sleep @\"}"));
+	wait_for_file("there");
+	tool_detach(r);
+	wait_nobody_left();
+	assert_int_equal(0, fix.done);
+	assert_true(run(1, SESSION, "{}"));
+	expect("There are no sessions.");
+}
+
+static void there_are_four_and_no_more(void **state)
+{
+	struct tool_run *r;
+	char args[80];
+
+	(void)state;
+	for (int i = 1; i <= 4; i++) {
+		(void)snprintf(args, sizeof(args), "{\"command\":\"A=%d\",\"session\":%d}", i, i);
+		assert_true(run(1, SESSION, args));
+	}
+	assert_int_equal(-1, try(&r, 1, SESSION, "{\"command\":\":\",\"session\":5}"));
+	assert_int_equal(-1, try(&r, 1, SESSION, "{\"command\":\":\",\"session\":0}"));
+	for (int i = 1; i <= 4; i++) { /* used again, the second is the oldest */
+		(void)snprintf(args, sizeof(args), "{\"command\":\"echo $A\",\"session\":%d}", i);
+		if (i != 2)
+			loop_turn_clock(fix.loop, 1000);
+		if (i != 2)
+			assert_true(run(1, SESSION, args));
+	}
+	/* Another conversation's takes its place. */
+	assert_true(run(2, SESSION, "{\"command\":\":\"}"));
+	expect("session 1, new: ");
+	assert_true(run(1, SESSION, "{}"));
+	assert_true(says("session 1,") && !says("session 2,") && says("session 3,") &&
+		    says("session 4,"));
+	(void)run(1, SESSION, "{\"command\":\"echo $A\",\"session\":2}");
+	expect("session 2, new: "); /* in the place of the other's, idle now */
+	assert_true(run(2, SESSION, "{}"));
+	expect("There are no sessions.");
+}
+
+static void nobody_is_put_out_for_a_fifth_of_ones_own(void **state)
+{
+	struct tool_run *r[4], *other;
+	char args[120];
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		(void)snprintf(args, sizeof(args),
+			"{\"command\":\": >here%d; while [ ! -e go ]; do sleep 0.01; done\","
+			"\"session\":%d}",
+			i, i + 1);
+		r[i] = begin(1, SESSION, args);
+		(void)snprintf(args, sizeof(args), "here%d", i);
+		wait_for_file(args);
+	}
+	assert_int_equal(-1, try(&other, 2, SESSION, "{\"command\":\":\"}"));
+	expect("there are 4 sessions already");
+	for (int i = 0; i < 4; i++) {
+		fix.done = 0;
+		tool_cancel(r[i]);
+		wait_done();
+	}
+	assert_true(run(2, SESSION, "{\"command\":\":\"}"));
+}
+
+static void an_idle_session_is_ended(void **state)
+{
+	(void)state;
+	assert_true(run(1, SESSION, marked("{\"command\":\"sleep @ &\"}")));
+	pass_minutes(29);
+	assert_true(run(1, SESSION, "{\"command\":\":\"}"));
+	expect("session 1: ");
+	pass_minutes(29);
+	assert_true(run(1, SESSION, "{}"));
+	expect("session 1, last used 17");
+	assert_true(find_marked() > 0);
+	pass_minutes(1);
+	wait_nobody_left();
+	assert_true(run(1, SESSION, "{}"));
+	expect("There are no sessions.");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+		T(a_command_runs_behind_the_fence),
+		T(its_own_time_is_kept),
+		T(a_cancelled_command_is_evidence),
+		T(the_end_of_the_daemon_ends_commands),
+		T(a_session_keeps_its_folder_and_variables),
+		T(a_session_belongs_to_its_conversation),
+		T(a_session_is_stopped_with_all_that_runs_in_it),
+		T(a_session_has_one_command_at_a_time),
+		T(a_command_that_ends_its_session_says_so),
+		T(a_cancel_ends_the_session),
+		T(there_are_four_and_no_more),
+		T(nobody_is_put_out_for_a_fifth_of_ones_own),
+		T(an_idle_session_is_ended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
