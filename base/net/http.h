@@ -72,6 +72,7 @@ struct http_result {
 	int64_t retry_after_ms; /* from Retry-After in seconds; -1: none or not numeric */
 	/* Code and message when fail is set; never NULL; no secret, no query. */
 	const struct err *err;
+	const char *peer;             /* HTTP_FAIL_PEER: the address that is not allowed, else "" */
 	const struct http_call *call; /* for http_header */
 };
 

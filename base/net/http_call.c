@@ -710,6 +710,7 @@ void http_call_result(struct http_call *c, CURLcode code, struct http_result *r)
 		.body = str_view(&c->reply),
 		.retry_after_ms = retry_after(c),
 		.err = &c->why,
+		.peer = c->peer,
 		.call = c };
 	r->request_sent = was_sent(c, code, r->status);
 	log_debug(c->pool->log, "http", "%s %s: status %d, %s, %lld ms", c->post ? "POST" : "GET",

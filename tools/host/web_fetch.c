@@ -162,10 +162,21 @@ static int refuse_status(const struct http_result *r, struct err *e)
 		advice(r->status));
 }
 
+/* In 198.18.0.0/15, which no host of the internet has. */
+static bool is_made_up(const char *peer)
+{
+	return strncmp(peer, "198.18.", 7) == 0 || strncmp(peer, "198.19.", 7) == 0;
+}
+
 static int explain(const struct http_result *r, struct err *e)
 {
 	if (r->fail == HTTP_FAIL_TOO_BIG && r->status / 100 == 2 && !is_text(type_of(r)))
 		return refuse_type(r, e);
+	if (r->fail == HTTP_FAIL_PEER && is_made_up(r->peer))
+		return err_set(e, E_DENIED,
+			"%s; a proxy's DNS on this machine makes such addresses up, so pages "
+			"cannot be fetched here: tell the user to exclude kairo from its fake-IP mode",
+			r->err->msg);
 	if (r->fail == HTTP_FAIL_PEER)
 		return err_set(e, E_DENIED,
 			"%s; only public addresses on the ports 80 and 443 are fetched",

@@ -246,6 +246,7 @@ static void judges_each_redirect_anew(void **state)
 		{ "http://169.254.169.254/latest/", "only public addresses" },
 		{ "http://[::ffff:192.168.0.1]/", "only public addresses" },
 		{ "http://0.0.0.0/", "only public addresses" },
+		{ "http://198.18.0.1/", "fake-IP" },
 		{ "http://2130706433:81/", "could not be fetched" },
 		{ "file:///etc/passwd", "not of http or https" },
 		{ "ftp://127.0.0.1/", "not of http or https" },
@@ -458,12 +459,16 @@ static void searches_and_lets_the_results_be_fetched(void **state)
 	add_page("application/json", FOUND);
 	serve();
 	open_search(1);
+	tools_set_policy(fix.tools, NULL);
+	c.args = VIEW("{\"url\":\"https://found.com/a\"}");
+	assert_int_equal(VERDICT_ASK, tools_verdict(fix.tools, &c, &why));
 	call("web_search", "{\"query\":\"a&b\"}");
 	says(true, "Found by searxng.");
 	says(true, "\n\n1. T\nhttps://found.com/a\nC");
 	assert_non_null(strstr(server_heard(fix.s), "GET /search?q=a%26b&format=json HTTP/1.1"));
-	c.args = VIEW("{\"url\":\"https://found.com/a\"}");
 	assert_int_equal(VERDICT_ALLOW, tools_verdict(fix.tools, &c, &why));
+	c.args = VIEW("{\"url\":\"https://found.com/b\"}");
+	assert_int_equal(VERDICT_ASK, tools_verdict(fix.tools, &c, &why));
 	str_release(&why);
 }
 
