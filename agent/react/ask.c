@@ -11,6 +11,7 @@ struct prompt ask_prompt(const struct react *r)
 		.extra = r->extra,
 		.language = r->language,
 		.wall_ms = loop_wall(r->loop),
+		.denied = str_view(&r->tools_denied),
 		.contract = &r->active->contract,
 		.stream = r->active->stream,
 		.talk = &r->talk,

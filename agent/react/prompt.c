@@ -38,6 +38,7 @@ static void add_system(struct str *s, const struct prompt *p)
 	(void)str_adds(s, ". Paths are relative to it, and tools reach nothing outside it.\n");
 	if (p->tools.n == 0)
 		(void)str_adds(s, "No tools are available in this conversation.\n");
+	(void)str_add(s, p->denied);
 	add_date(s, p->wall_ms);
 	if (p->language && strcmp(p->language, "zh") == 0)
 		(void)str_adds(s, "When the language is not clear, answer in Chinese.\n");

@@ -20,6 +20,7 @@ struct prompt {
 	const char *language; /* "zh" or "en" */
 	int64_t wall_ms;      /* for the date */
 	struct view tools;    /* JSON array, empty: none */
+	struct view denied;   /* lines on tools that the policy denies */
 	const struct contract *contract;
 	bool stream;
 	const struct talk *talk;

@@ -61,7 +61,7 @@ struct react {
 	int64_t session;
 	struct talk talk;
 	size_t own; /* where this turn's round begins in talk */
-	struct str tools_schema;
+	struct str tools_schema, tools_denied;
 	int iteration;
 	uint64_t asked_tokens;          /* estimate of the request under way */
 	uint64_t tokens_in, tokens_out; /* an estimate where the provider gives none */

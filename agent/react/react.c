@@ -62,6 +62,7 @@ static void turn_clear(struct react *r)
 		tools_turn_end(r->tools, r->turn);
 	talk_release(&r->talk);
 	str_release(&r->tools_schema);
+	str_release(&r->tools_denied);
 	str_release(&r->detail);
 	str_release(&r->answer);
 	str_release(&r->thought);
@@ -119,6 +120,7 @@ static int begin_tools(struct react *r, const struct turn_input *in, struct err 
 		rc = err_set(e, E_NOMEM, "a turn");
 	else if ((rc = tools_turn_begin(r->tools, in->turn, str_cstr(&key), in->text, e)) == 0)
 		rc = tools_schema(r->tools, in->origin, &r->tools_schema, e);
+	tools_denied(r->tools, in->origin, &r->tools_denied);
 	str_release(&key);
 	return rc;
 }
@@ -127,7 +129,7 @@ static int load_turn(struct react *r, const struct turn_input *in, struct err *e
 {
 	const struct str schema = STR_INIT(TOOLS_SCHEMA_MAX);
 
-	r->tools_schema = schema;
+	r->tools_schema = r->tools_denied = schema;
 	r->language = strdup(in->language ? in->language : "");
 	r->conversation = strdup(in->conversation);
 	if (!r->language || !r->conversation)

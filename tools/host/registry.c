@@ -190,6 +190,23 @@ int tools_schema(const struct tools *t, enum origin origin, struct str *out, str
 	return json_out_end(&w, e);
 }
 
+void tools_denied(const struct tools *t, enum origin origin, struct str *out)
+{
+	const char *said = "";
+
+	for (size_t i = 0; i < spec_count(); i++) {
+		const struct tool_spec *s = spec_at(i);
+		const char *setting = policy_setting(t->env.policy, s->name);
+
+		if (!registry_present(t, s) || registry_offers(t, s, origin) || !setting ||
+			strcmp(setting, said) == 0)
+			continue;
+		policy_say_denied(t->env.policy, s->name, origin, out);
+		(void)str_addc(out, '\n');
+		said = setting;
+	}
+}
+
 bool tools_acts(const struct tools *t, const char *name)
 {
 	const struct tool_spec *s = spec_find(name);

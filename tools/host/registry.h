@@ -53,6 +53,10 @@ void tools_turn_allow(struct tools *t, uint64_t turn, struct view url);
 /* The schemas of what this origin may at least ask for, as the "tools" array of a chat request. */
 int tools_schema(const struct tools *t, enum origin origin, struct str *out, struct err *e);
 
+/* What the policy denies this origin and what the operator could do, a line for each setting; ""
+ * when nothing is denied. For the model, which is not told of such tools otherwise. */
+void tools_denied(const struct tools *t, enum origin origin, struct str *out);
+
 struct tool_call {
 	uint64_t turn;
 	enum origin origin;
