@@ -101,6 +101,39 @@ class Verdicts(PolicyCase):
         self.assertEqual(self.sim.counts()["model_requests"], 0)
 
 
+class Commands(PolicyCase):
+    def setUp(self):
+        super().setUp()
+        self.kairo.config(policy__shell="allowlist", policy__shell_allow=["printf '%s %s' 'it works' '$HOME'"])
+        self.kairo.start()
+
+    def test_an_entry_runs_and_nothing_rides_on_it(self):
+        entry = "printf '%s %s' 'it works' '$HOME'"
+        self.assertIn("it works $HOME", self.verdict("shell", command=entry))
+        self.assertIn("shell", self.offered())
+        self.assertNotIn("shell_session", self.offered())
+        for command in (entry + "; touch x", entry + " && touch x", entry + " > x", entry + " x",
+                        "env " + entry, "printf '%s %s' 'it works' $HOME", "touch x", "find . -exec " + entry):
+            told = self.verdict("shell", command=command)
+            self.assertIn("not one that the policy of this machine allows", told, command)
+            self.assertIn(entry, told)
+        self.assertIn("shell_session is denied", self.verdict("shell_session", command=entry))
+        self.settle(shell="ask")
+        self.assertIn("it works $HOME", self.verdict("shell", command=entry))
+        self.assertEqual(self.verdict("shell", command=entry + "; touch x"), "asked")
+        self.assertEqual(self.verdict("shell_session", command=entry), "asked")
+        self.assertEqual(os.listdir(self.kairo.workspace), [])
+
+    def test_the_model_knows_what_is_denied_and_how_that_can_change(self):
+        def told():
+            self.sim.script({"text": "over"})
+            self.ask("go")
+            return self.sim.model_requests()[-1]["body"]["messages"][0]["content"]
+        self.assertNotIn("shell is denied", told())
+        self.settle(shell="deny")
+        self.assertIn('policy.shell_allow = ["git status"]', told())
+
+
 class Settings(PolicyCase):
     login = False
 
