@@ -131,7 +131,7 @@ static int enter_fence(const struct launch *l, struct err *e)
 	return fence_enter(&plan, &fence, e);
 }
 
-static int run_program(const struct launch *l)
+static int run_program(const struct launch *l, const struct supervise *watch)
 {
 	union {
 		const char *const *given;
@@ -139,6 +139,7 @@ static int run_program(const struct launch *l)
 	} argv = { .given = l->program };
 	struct err e = ERR_INIT;
 
+	cgroup_enter(&watch->group);
 	if (supervise_child(l->above[0], &e) < 0 || setenv("TMPDIR", l->tmp, 1) < 0 ||
 		chdir(l->workspace) < 0 || (l->fenced && enter_fence(l, &e) < 0)) {
 		(void)fprintf(stderr, "kairo-tool: %s\n", e.code ? e.msg : strerror(errno));
@@ -172,9 +173,11 @@ static int run_here(struct launch *l, struct err *e)
 		watch.processes = FENCE_PROCESSES;
 	if (supervise_prepare(e) < 0 || scratch_make(l->tmp, l->fenced && !l->namespaces, e) < 0)
 		return -1;
+	if (!l->namespaces)
+		cgroup_make(&watch.group, l->fenced ? FENCE_PROCESSES : 0);
 	watch.child = fork();
 	if (watch.child == 0)
-		_exit(run_program(l));
+		_exit(run_program(l, &watch));
 	if (watch.child < 0)
 		return err_sys(e, "a process for %s", l->program[0]);
 	let_go();

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "tools/confine.h"
+#include "tools/exec/cgroup.h"
 #include "tools/exec/namespace.h"
 #include "tools/exec/serve.h"
 
@@ -13,6 +14,7 @@ int probe_main(const char *workspace)
 {
 	static struct namespace_plan plan;
 	struct str line = STR_INIT(4096);
+	struct cgroup group;
 	struct err e = ERR_INIT;
 	struct json_out w;
 	bool namespaces;
@@ -31,6 +33,9 @@ int probe_main(const char *workspace)
 	json_put_z(&w, "why", e.msg);
 	json_put_int(&w, "landlock", confine_landlock_abi());
 	json_put_bool(&w, "seccomp", confine_seccomp());
+	cgroup_make(&group, 0);
+	json_put_bool(&w, "cgroup", group.made);
+	cgroup_remove(&group);
 	json_close(&w);
 	if (json_out_end(&w, NULL) == 0 && puts(str_cstr(&line)) >= 0)
 		rc = 0;

@@ -1,7 +1,7 @@
 /* tools/exec/probe.h: what can confine tools on this machine, found out by doing it.
  *
- * Prints one line: {"namespaces":BOOL,"why":TEXT,"landlock":N,"seccomp":BOOL}; why there are no
- * namespaces, in bubblewrap's words. */
+ * Prints one line: {"namespaces":BOOL,"why":TEXT,"landlock":N,"seccomp":BOOL,"cgroup":BOOL};
+ * why there are no namespaces, in bubblewrap's words. */
 #ifndef TOOLS_EXEC_PROBE_H
 #define TOOLS_EXEC_PROBE_H
 

@@ -172,13 +172,14 @@ int site_enter(const struct site *s, enum fence_kind kind, struct roots *roots, 
 /* --- The two processes ------------------------------------------------------------------------ */
 
 static int run_child(const struct service *sv, const struct site *s, const struct json *request,
-	int in, int out)
+	const struct supervise *watch, int out)
 {
 	struct err e = ERR_INIT;
 
+	cgroup_enter(&watch->group);
 	if (supervise_child(s->above[0], &e) < 0)
 		return EXIT_FAILURE;
-	return sv->work(s, request, in, out);
+	return sv->work(s, request, watch->lifeline, out);
 }
 
 /* Root in a namespace is the one whom the kernel holds to no number of processes. */
@@ -200,9 +201,11 @@ static int run_here(const struct service *sv, struct site *s, const struct json 
 	if (supervise_prepare(e) < 0 ||
 		scratch_make(s->tmp, kind == FENCE_PROGRAMS && !s->namespaces, e) < 0)
 		return -1;
+	if (kind == FENCE_PROGRAMS && !s->namespaces)
+		cgroup_make(&watch.group, FENCE_PROCESSES);
 	watch.child = fork();
 	if (watch.child == 0)
-		_exit(run_child(sv, s, request, in, out));
+		_exit(run_child(sv, s, request, &watch, out));
 	if (watch.child < 0)
 		return err_sys(e, "the tool could not be started");
 	code = supervise_run(&watch);

@@ -84,7 +84,7 @@ static void kill_children(void)
 }
 
 /* Until nothing is left. What forks while it is being killed is met in the next round; a namespace
- * is killed at one stroke, all but its first process and us. */
+ * is killed at one stroke, all but its first process and us, and so is a control group. */
 static void sweep(const struct supervise *s, bool reaped)
 {
 	for (;;) {
@@ -92,6 +92,7 @@ static void sweep(const struct supervise *s, bool reaped)
 
 		if (s->inside)
 			(void)kill(-1, SIGKILL);
+		cgroup_kill(&s->group);
 		if (!reaped)
 			(void)kill(s->child, SIGKILL);
 		kill_children();
@@ -159,6 +160,7 @@ int supervise_run(struct supervise *s)
 	if (reaped)
 		code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	sweep(s, reaped);
+	cgroup_remove(&s->group);
 	if (pidfd >= 0)
 		(void)close(pidfd);
 	return code;

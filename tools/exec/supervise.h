@@ -10,15 +10,17 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "tools/exec/cgroup.h"
 
 #define SUPERVISE_GRACE_MS 300
 
 struct supervise {
 	pid_t child;
-	int lifeline;     /* only its end is looked at: the child may read from it; -1: none */
-	bool inside;      /* in a PID namespace of our own: it is ours to empty */
-	int processes;    /* inside: more than these at once end it all; 0: any number */
-	bool overcrowded; /* out: so it ended */
+	int lifeline;        /* only its end is looked at: the child may read from it; -1: none */
+	bool inside;         /* in a PID namespace of our own: it is ours to empty */
+	int processes;       /* inside: more than these at once end it all; 0: any number */
+	struct cgroup group; /* around the child, or none */
+	bool overcrowded;    /* out: so it ended */
 };
 
 /* The kernel holds root to no number of processes: one who watches root's programs must get his

@@ -119,7 +119,8 @@ static int take_answer(struct sandbox *s, struct view answer, struct err *e)
 		json_get_bool(j, "namespaces", JSON_REQUIRED, &s->namespaces, e) == 1 &&
 		json_get_str(j, "why", JSON_REQUIRED, 0, sizeof(s->why) - 1, &why, e) == 1 &&
 		json_get_int(j, "landlock", JSON_REQUIRED, 0, 1000, &landlock, e) == 1 &&
-		json_get_bool(j, "seccomp", JSON_REQUIRED, &s->seccomp, e) == 1)
+		json_get_bool(j, "seccomp", JSON_REQUIRED, &s->seccomp, e) == 1 &&
+		json_get_bool(j, "cgroup", JSON_REQUIRED, &s->cgroup, e) == 1)
 		rc = copy_z(s->why, sizeof(s->why), why);
 	s->landlock = (int)landlock;
 	json_free(&j);
@@ -209,6 +210,15 @@ static void describe_files(const struct sandbox *s, struct str *out)
 			"no layer of the kernel, paths are checked by kairo-tool alone");
 }
 
+static const char *ending(const struct sandbox *s)
+{
+	if (s->namespaces)
+		return "; ending: PID namespace";
+	if (s->cgroup)
+		return "; ending: control group";
+	return "; ending: swept up (weaker: what forks fast may live a moment longer)";
+}
+
 void sandbox_describe(const struct sandbox *s, struct str *out)
 {
 	describe_files(s, out);
@@ -216,10 +226,7 @@ void sandbox_describe(const struct sandbox *s, struct str *out)
 	(void)str_adds(out, s->namespaces ? "; network: a namespace"
 			    : s->seccomp  ? "; network: seccomp"
 					  : "; network: not cut off");
-	(void)str_adds(out,
-		s->namespaces
-			? "; ending: PID namespace"
-			: "; ending: swept up (weaker: what forks fast may live a moment longer)");
+	(void)str_adds(out, ending(s));
 	if (!s->namespaces)
 		(void)str_addf(out, "; no namespaces: %s", s->why);
 	if (lack_of(s, false) != LACKS_NOTHING)

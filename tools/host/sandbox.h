@@ -13,7 +13,8 @@ struct sandbox {
 	char why[200];   /* why not, in its own words */
 	int landlock;    /* the kernel's version; 0: none */
 	bool seccomp;
-	bool all; /* sandbox.mode = "required": nothing runs without namespaces */
+	bool cgroup; /* a group of our own can be made, to be killed as a whole */
+	bool all;    /* sandbox.mode = "required": nothing runs without namespaces */
 };
 
 /* Runs `helper probe`, which takes some milliseconds and never more than five seconds: ahead of the

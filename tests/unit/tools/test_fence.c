@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "tools/exec/cgroup.h"
 #include "tools/exec/fence-private.h"
 #include "tools/exec/scratch.h"
 
@@ -243,6 +244,49 @@ static void the_filter_for_programs_holds_without_landlock(void **state)
 	assert_int_equal(0, unlink(own));
 }
 
+/* --- The control group ------------------------------------------------------------------------ */
+
+static void a_control_group_is_killed_whole(void **state)
+{
+	struct cgroup g;
+	char byte;
+	int up[2], above_fd;
+	pid_t pid;
+
+	(void)state;
+	cgroup_make(&g, 10);
+	if (!g.made) {
+		print_message("skipped: our control group is not ours to divide\n");
+		skip();
+	}
+	assert_int_equal(0, prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
+	assert_int_equal(0, pipe(up));
+	pid = fork();
+	if (pid == 0) {
+		cgroup_enter(&g);
+		if (fork() == 0)
+			(void)setsid();
+		(void)!write(up[1], "x", 1);
+		(void)pause();
+		_exit(0);
+	}
+	(void)close(up[1]);
+	assert_int_equal(1, read(up[0], &byte, 1));
+	assert_int_equal(1, read(up[0], &byte, 1));
+	cgroup_kill(&g);
+	assert_int_equal(0, read(up[0], &byte, 1)); /* both ends are gone */
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	(void)close(up[0]);
+	above_fd = dup(g.above);
+	cgroup_remove(&g);
+	assert_false(g.made);
+	assert_int_equal(-1, faccessat(above_fd, g.name, F_OK, 0));
+	(void)close(above_fd);
+	cgroup_kill(&g);
+	cgroup_remove(&g);
+}
+
 /* --- Temporary files -------------------------------------------------------------------------- */
 
 static void make(const char *dir, const char *name)
@@ -299,6 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_filter_for_programs_holds_without_landlock),
+		cmocka_unit_test(a_control_group_is_killed_whole),
 		cmocka_unit_test(what_programs_leave_is_removed_and_no_link_followed),
 		cmocka_unit_test(the_shared_folder_stays),
 	};

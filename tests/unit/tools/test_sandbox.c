@@ -20,6 +20,7 @@
 
 static const struct sandbox whole = { .namespaces = true, .landlock = 7, .seccomp = true };
 static const struct sandbox bare = { .why = "no bwrap", .landlock = 2, .seccomp = true };
+static const struct sandbox grouped = { .landlock = 2, .seccomp = true, .cgroup = true };
 static const struct sandbox calls_only = { .why = "no bwrap", .seccomp = true };
 static const struct sandbox nothing = { .why = "no bwrap" };
 static const struct sandbox unfiltered = { .namespaces = true, .landlock = 7 };
@@ -72,6 +73,8 @@ static void each_layer_is_named(void **state)
 			"weaker", "" },
 		{ &bare, { "files: Landlock ABI 2", "network: seccomp", "weaker", "no bwrap" },
 			"bubblewrap,", "bubblewrap" },
+		{ &grouped, { "files: Landlock ABI 2", "ending: control group" }, "weaker",
+			"bubblewrap" },
 		{ &calls_only, { "kairo-tool alone", "programs are refused" }, "Landlock",
 			"bubblewrap" },
 		{ &unfiltered,
@@ -120,11 +123,12 @@ static void what_the_helper_says_is_taken(void **state)
 
 	(void)state;
 	ask(&s, "[ \"$1 $2\" = 'probe /tmp' ] && [ -z \"$HOME\" ] && "
-		"echo '{\"namespaces\":true,\"why\":\"\",\"landlock\":3,\"seccomp\":true}'");
+		"echo '{\"namespaces\":true,\"why\":\"\",\"landlock\":3,\"seccomp\":true,\"cgroup\":true}'");
 	assert_true(s.namespaces);
 	assert_int_equal(3, s.landlock);
 	assert_true(s.seccomp);
-	ask(&s, "echo '{\"namespaces\":false,\"why\":\"EPERM\",\"landlock\":0,\"seccomp\":false}'");
+	assert_true(s.cgroup);
+	ask(&s, "echo '{\"namespaces\":false,\"why\":\"EPERM\",\"landlock\":0,\"seccomp\":false,\"cgroup\":false}'");
 	assert_false(s.namespaces);
 	assert_string_equal("EPERM", s.why);
 	assert_int_equal(0, s.landlock);
@@ -138,8 +142,8 @@ static void a_helper_that_cannot_say_means_no_namespaces(void **state)
 		"exit 3",
 		"echo no",
 		"echo '{\"namespaces\":true}'",
-		"echo '{\"namespaces\":true,\"why\":\"\",\"landlock\":7,\"seccomp\":true}'; exit 1",
-		"echo '{\"namespaces\":\"yes\",\"why\":\"\",\"landlock\":7,\"seccomp\":true}'",
+		"echo '{\"namespaces\":true,\"why\":\"\",\"landlock\":7,\"seccomp\":true,\"cgroup\":true}'; exit 1",
+		"echo '{\"namespaces\":\"yes\",\"why\":\"\",\"landlock\":7,\"seccomp\":true,\"cgroup\":true}'",
 		"while echo much; do :; done",
 		"kill -9 $$",
 	};
