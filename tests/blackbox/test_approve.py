@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 
-from harness import HOOKS, Case, main, needs_hooks, stalled, wait_for
+from harness import HOOKS, Case, alive, descendants, main, needs_hooks, stalled, wait_for
 from terminal import Terminal
 
 MINUTE = 60 * 1000
@@ -13,8 +13,12 @@ MINUTE = 60 * 1000
 STOP_MS = 4000 if HOOKS else 1000
 
 
+def call(name, **arguments):
+    return {"tool_calls": [{"name": name, "arguments": arguments}]}
+
+
 def write(path="note.txt", content="milk\n"):
-    return {"tool_calls": [{"name": "write_file", "arguments": {"path": path, "content": content}}]}
+    return call("write_file", path=path, content=content)
 
 
 class ApproveCase(Case):
@@ -239,6 +243,54 @@ class Phone(ApproveCase):
                 self.assertNotIn("the-secret-recipe", f.read())
 
 
+class Commands(ApproveCase):
+    """The same for commands of the shell, which are denied unless they are to be asked about."""
+
+    def setUp(self):
+        super().setUp()
+        self.kairo.config(policy__shell="ask")
+        self.kairo.start()
+
+    def test_the_exact_command_is_shown_and_run_after_the_yes(self):
+        command = "echo one; echo `echo two` | tr a-z A-Z"
+        self.sim.script(call("shell", command=command), {"text": "ran"})
+        shown = self.question("run it")
+        self.assertIn("shell\n", shown)
+        self.assertIn(command, shown)
+        self.assertIn(self.kairo.workspace, shown)
+        self.assertEqual(self.ask("1"), ["ran"])
+        self.assertIn("one", self.results()[0])
+        self.assertIn("TWO", self.results()[0])
+
+    def test_a_yes_for_the_conversation_covers_no_other_command(self):
+        self.sim.script(call("shell", command="echo a"), {"text": "one"}, call("shell", command="echo a"), {"text": "two"},
+                        call("shell", command="echo a "), {"text": "three"})
+        self.question("run it")
+        self.assertEqual(self.ask("2"), ["one"])
+        self.assertEqual(self.ask("again"), ["two"])
+        self.question("once more")
+        self.assertEqual(self.ask("3"), ["three"])
+
+    def test_stop_while_it_runs(self):
+        self.sim.script(call("shell", command="echo $$ > pid; sleep 600 & sleep 601"), {"text": "next"})
+        self.question("run it")
+        pid = self.kairo.pid()
+        self.sim.inject("1")
+        wait_for(lambda: self.there("pid"), "the command to run")
+        running = descendants(pid)
+        self.assertTrue(running)
+        before = len(self.sim.sent())
+        asked = self.sim.inject("/stop")[0]["at"]
+        self.sim.wait("sent", before + 1)
+        notice = self.sim.sent()[before]
+        self.assertIn("Stopped", notice["text"])
+        self.assertLess(notice["at"] - asked, STOP_MS)
+        wait_for(lambda: not any(alive(p) for p in running), "the command and its children to be gone")
+        self.idle()
+        self.assertEqual(self.ask("and now"), ["next"])
+        self.assertIn("cancelled", self.results()[0])
+
+
 class Stop(ApproveCase):
     """/stop is heard at once, whatever is under way."""
 
@@ -368,6 +420,13 @@ class AtTheTerminal(ApproveCase):
         self.assertIn(b"no terminal to ask at: denied", err)
         self.assertIn("could not be asked", self.results()[0])
         self.assertFalse(self.there())
+
+    def test_a_command_is_asked_about_unless_the_policy_says_otherwise(self):
+        t = self.terminal(call("shell", command="echo he''llo"), {"text": "ran"})
+        t.expect(r"shell needs your consent:\n.*echo he''llo.*Your answer, 1 to 4: ")
+        t.type("1\n")
+        self.assertEqual(t.code(), 0)
+        self.assertIn("hello", self.results()[0])
 
     def test_what_is_typed_ahead_is_no_answer(self):
         t = self.terminal(dict(write(), first_ms=1500), {"text": "no"})

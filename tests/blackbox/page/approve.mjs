@@ -29,15 +29,16 @@ async function answered(text) {
 const press = n => page.$$eval('.replies button', (l, k) => l[k - 1].click(), n);
 
 await runSteps({
-	async 'asks before anything is done, and does it after the yes'() {
-		await asked('note buy milk', 'demo-note.md');
+	async 'asks before a command runs, and shows its output after the yes'() {
+		await asked('run a command', 'uname -a');
 		await picture(page, 'question');
 		await say('1');
-		await answered('Written to demo-note.md');
+		await answered('I ran uname -a');
+		await sees(page, () => [...document.querySelectorAll('.row.bot .bubble')].pop().innerText.includes('Linux'));
 		await picture(page, 'answered');
 	},
 	async 'says that it was refused after a no'() {
-		await asked('note buy salt', 'salt');
+		await asked('run a command', 'uname -a');
 		await press(3);
 		await answered('You refused, so it was not done.');
 		assert.equal((await bubbles()).filter(b => b === '3').length, 1);
@@ -45,7 +46,7 @@ await runSteps({
 	async 'does what a button says yes to'() {
 		await asked('note buy rice', 'rice');
 		await press(1);
-		await sees(page, () => [...document.querySelectorAll('.row.bot .bubble')].pop().innerText.includes('Written to demo-note.md'));
+		await answered('Written to demo-note.md');
 	},
 	async 'stops at a no and stop'() {
 		await asked('note buy bread', 'bread');
