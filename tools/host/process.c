@@ -8,6 +8,7 @@
 struct process {
 	struct tool_run run; /* first */
 	struct helper *helper;
+	struct str request; /* while it waits */
 };
 
 static struct process *process_of(struct tool_run *r)
@@ -18,6 +19,7 @@ static struct process *process_of(struct tool_run *r)
 static void process_release(struct tool_run *r)
 {
 	helper_free(&process_of(r)->helper);
+	str_release(&process_of(r)->request);
 }
 
 static void process_say_end(const struct tool_run *r, struct str *out)
@@ -58,14 +60,14 @@ static void put_command(struct json_out *w, const struct run_plan *plan)
 	json_put_bool(w, "network", plan->network);
 }
 
-static int send_request(struct process *p, const struct run_plan *plan, struct err *e)
+static int make_request(struct process *p, const struct run_plan *plan, struct err *e)
 {
-	struct str request = STR_INIT(REQUEST_MAX);
+	const struct str request = STR_INIT(REQUEST_MAX);
 	const struct tool_run *r = &p->run;
 	struct json_out w;
-	int rc = -1;
 
-	json_out_begin(&w, &request);
+	p->request = request;
+	json_out_begin(&w, &p->request);
 	json_open(&w, NULL);
 	json_put_z(&w, "tool", r->spec->name);
 	json_put_json(&w, "args", plan->args);
@@ -74,16 +76,32 @@ static int send_request(struct process *p, const struct run_plan *plan, struct e
 	/* A search gives what it has a while before the time is up. */
 	json_put_int(&w, "time_ms", r->limit_ms / 2);
 	json_close(&w);
-	if (json_out_end(&w, e) == 0)
-		rc = helper_send(p->helper, str_view(&request), e);
-	str_release(&request);
+	return json_out_end(&w, e);
+}
+
+static int send_request(struct process *p, struct err *e)
+{
+	int rc = helper_send(p->helper, str_view(&p->request), e);
+
+	str_release(&p->request);
 	return rc;
+}
+
+static void process_go(struct tool_run *r)
+{
+	struct err e = ERR_INIT;
+
+	if (send_request(process_of(r), &e) == 0)
+		return;
+	run_give(r, false, view_of(e.msg));
+	process_stop(r);
 }
 
 static const struct run_kind process_kind = {
 	.stop = process_stop,
 	.say_end = process_say_end,
 	.release = process_release,
+	.go = process_go,
 };
 
 int process_start(struct tool_run **out, const struct run_plan *plan, struct err *e)
@@ -102,7 +120,10 @@ int process_start(struct tool_run **out, const struct run_plan *plan, struct err
 	if (!p)
 		return err_set(e, E_NOMEM, "a tool call");
 	if (run_init(&p->run, &process_kind, plan, e) < 0 ||
-		helper_start(&p->helper, &helper, e) < 0 || send_request(p, plan, e) < 0)
+		helper_start(&p->helper, &helper, e) < 0 || make_request(p, plan, e) < 0)
+		return run_failed(&p->run, e);
+	/* The helper stands ready meanwhile. */
+	if (!(plan->spec->acts && run_must_wait(&p->run)) && send_request(p, e) < 0)
 		return run_failed(&p->run, e);
 	run_started(&p->run);
 	*out = &p->run;

@@ -25,8 +25,44 @@ static void audit(const struct tool_run *r, const char *outcome, const char *det
 
 /* --- The end ---------------------------------------------------------------------------------- */
 
+/* The oldest that waits, when none of those that change the workspace works. */
+static struct tool_run *next_to_go(const struct run_list *list)
+{
+	struct tool_run *next = NULL;
+
+	for (struct tool_run *r = list->first; r; r = r->next) {
+		if (r->changes && !r->waits)
+			return NULL;
+		if (r->waits && !r->cancelled && !r->timed_out)
+			next = r;
+	}
+	return next;
+}
+
+bool run_must_wait(struct tool_run *r)
+{
+	for (const struct tool_run *other = r->list->first; other; other = other->next)
+		r->waits |= other->changes;
+	r->changes = true;
+	return r->waits;
+}
+
+static void let_next_go(const struct run_list *list)
+{
+	struct tool_run *next = list->closed ? NULL : next_to_go(list);
+
+	if (!next)
+		return;
+	next->waits = false;
+	timer_arm(next->limit, next->limit_ms);
+	next->kind->go(next);
+}
+
 void run_free(struct tool_run *r)
 {
+	struct run_list *list = r->list;
+	bool changes = r->changes;
+
 	r->kind->release(r);
 	timer_free(&r->limit);
 	timer_free(&r->end);
@@ -40,6 +76,8 @@ void run_free(struct tool_run *r)
 		}
 	}
 	free(r);
+	if (changes)
+		let_next_go(list);
 }
 
 static const char *side_effects(const struct tool_run *r)
@@ -185,6 +223,7 @@ void run_close_all(struct run_list *list)
 {
 	struct tool_run *r;
 
+	list->closed = true;
 	for (r = list->first; r; r = r->next)
 		r->kind->stop(r);
 	/* A call holds on to its parts until it is gone. */

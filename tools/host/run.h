@@ -14,7 +14,8 @@
 
 /* Of a struct tools; the runs under way are its list. */
 struct run_list {
-	struct tool_run *first;
+	struct tool_run *first; /* the newest */
+	bool closed;
 };
 
 /* A call whose verdict and arguments have been checked. All of it is borrowed. */
@@ -40,6 +41,8 @@ struct run_kind {
 	/* How it ended when it left no result: "ended without a result (exit code 1)". */
 	void (*say_end)(const struct tool_run *r, struct str *out);
 	void (*release)(struct tool_run *r); /* free what the kind has added; nothing calls back */
+	/* The work may begin: it had to wait for another that changes the workspace. */
+	void (*go)(struct tool_run *r);
 };
 
 /* The common part; a kind's struct begins with it. */
@@ -53,6 +56,7 @@ struct tool_run {
 	void *arg;
 	struct timer *limit, *end;
 	bool cancelled, timed_out, acting, has_result, ok;
+	bool changes, waits; /* the workspace; for another that does */
 	struct str text;
 	int64_t began, limit_ms;
 
@@ -69,6 +73,10 @@ struct tool_run {
 int run_init(struct tool_run *r, const struct run_kind *kind, const struct run_plan *plan,
 	struct err *e);
 void run_free(struct tool_run *r); /* r was allocated whole; no callback */
+/* Of the calls that may change the workspace one works at a time, in the order they came, whoever
+ * asked for them and also while one that was cancelled comes to its end. True: r has to wait until
+ * its kind's go is called. */
+bool run_must_wait(struct tool_run *r);
 void run_started(struct tool_run *r);
 /* It never came to be: recorded, freed. Returns -1. */
 int run_failed(struct tool_run *r, const struct err *e);

@@ -848,6 +848,145 @@ static void a_record_is_never_over_a_mebibyte(void **state)
 	str_release(&log);
 }
 
+/* --- One change at a time --------------------------------------------------------------------- */
+
+static const char *order[4]; /* ids of the calls, as they end */
+static size_t ended;
+
+static void on_ended(void *arg, const struct tool_result *r)
+{
+	const struct tool_call *c = arg;
+
+	(void)r;
+	order[ended++] = c->id;
+}
+
+static void wait_ended(size_t n)
+{
+	struct err e = ERR_INIT;
+
+	while (ended < n)
+		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+}
+
+/* A helper that does nothing but write down when a call begins and ends: create_project works until
+ * there is a file "go", apply_patch until it is cancelled. */
+static void open_with_diary(void)
+{
+	static const char script[] =
+		"#!/bin/sh\n"
+		"[ \"$1\" = call ] || exit 1\n"
+		"read -r line <&3 || exit 2\n"
+		"name=${line#*\\\"tool\\\":\\\"}\n"
+		"name=${name%%%%\\\"*}\n"
+		"echo \"$name\" >>%s/diary\n"
+		"case $name in\n"
+		"create_project) while [ ! -e %s/go ]; do /bin/sleep 0.01; done ;;\n"
+		"apply_patch) read -r line <&3 ;;\n"
+		"esac\n"
+		"echo \"end\" >>%s/diary\n"
+		"echo '{\"event\":\"result\",\"ok\":true,\"text\":\"\"}' >&4\n";
+	char text[1000], path[PATH_SIZE];
+	struct tools_env env = env_of();
+	struct err e = ERR_INIT;
+
+	ended = 0;
+	(void)snprintf(path, sizeof(path), "%s/helper", fix.dir);
+	(void)snprintf(text, sizeof(text), script, fix.dir, fix.dir, fix.dir);
+	assert_int_equal(0, file_replace(path, 0755, view_of(text), &e));
+	tools_close(&fix.tools);
+	env.helper = path;
+	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
+}
+
+static void diary_is(const char *want)
+{
+	struct str text = STR_INIT(1000);
+	char path[PATH_SIZE];
+	struct err e = ERR_INIT;
+
+	(void)snprintf(path, sizeof(path), "%s/diary", fix.dir);
+	(void)file_read(path, 1000, &text, &e);
+	assert_string_equal(want, str_cstr(&text));
+	str_release(&text);
+}
+
+static struct tool_run *start(struct tool_call *c, const char *id)
+{
+	struct tool_run *r;
+	struct err e = ERR_INIT;
+
+	c->id = id;
+	if (tools_start(&r, fix.tools, c, on_ended, c, &e) < 0)
+		fail_msg("%s", e.msg);
+	return r;
+}
+
+#define PROJECT "{\"template\":\"c\",\"path\":\"p\"}"
+#define WRITE   "{\"path\":\"a\",\"content\":\"x\"}"
+
+static void changes_never_overlap(void **state)
+{
+	struct tool_call slow = call_of("create_project", PROJECT);
+	struct tool_call write = call_of("write_file", WRITE), again = call_of("write_file", WRITE);
+	struct tool_call read = call_of("list_dir", "{}");
+
+	(void)state;
+	open_with_diary();
+	(void)start(&slow, "slow");
+	(void)start(&write, "write");
+	(void)start(&again, "again");
+	(void)start(&read, "read"); /* waits for nobody */
+	wait_ended(1);
+	assert_string_equal("read", order[0]);
+	make("go", VIEW(""));
+	wait_ended(4);
+	assert_string_equal("slow", order[1]);
+	assert_string_equal("write", order[2]);
+	assert_string_equal("again", order[3]);
+}
+
+static void a_change_begins_when_the_one_before_has_ended(void **state)
+{
+	struct tool_call slow = call_of("create_project", PROJECT);
+	struct tool_call write = call_of("write_file", WRITE), again = call_of("write_file", WRITE);
+
+	(void)state;
+	open_with_diary();
+	(void)start(&slow, "slow");
+	(void)start(&write, "write");
+	(void)start(&again, "again");
+	make("go", VIEW(""));
+	wait_ended(3);
+	diary_is("create_project\nend\nwrite_file\nend\nwrite_file\nend\n");
+}
+
+/* One that is cancelled while it waits does nothing and holds nobody up; one that is cancelled
+ * while it works is waited for; the end of all lets nobody go. */
+static void a_change_waits_for_a_cancelled_one(void **state)
+{
+	struct tool_call slow = call_of("apply_patch", "{\"patch\":\"x\"}");
+	struct tool_call write = call_of("write_file", WRITE), again = call_of("write_file", WRITE);
+	struct tool_run *working;
+
+	(void)state;
+	open_with_diary();
+	working = start(&slow, "slow");
+	tool_cancel(start(&write, "write"));
+	wait_ended(1);
+	assert_string_equal("write", order[0]);
+	(void)start(&again, "again");
+	tool_cancel(working);
+	wait_ended(3);
+	assert_string_equal("slow", order[1]);
+	assert_string_equal("again", order[2]);
+	diary_is("apply_patch\nend\nwrite_file\nend\n");
+	(void)start(&slow, "slow");
+	(void)start(&write, "write");
+	tools_close(&fix.tools);
+	assert_int_equal(3, ended);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -879,6 +1018,9 @@ int main(void)
 		T(several_calls_do_not_disturb_each_other),
 		T(what_was_asked_decided_and_done_is_recorded),
 		T(a_record_is_never_over_a_mebibyte),
+		T(changes_never_overlap),
+		T(a_change_begins_when_the_one_before_has_ended),
+		T(a_change_waits_for_a_cancelled_one),
 	};
 
 	(void)signal(SIGPIPE, SIG_IGN); /* as the program does */
