@@ -223,7 +223,7 @@ static enum walk_next on_entry(void *arg, const struct walk_entry *w)
 {
 	struct walk_arg *a = arg;
 	struct search *s = a->s;
-	struct stat st;
+	struct stat st = { .st_nlink = 0 };
 	int fd;
 
 	if (w->kind != WALK_FILE || (s->files && !match_name_or_path(s->files, w->path)))

@@ -11,6 +11,7 @@
 #define LINES_MAX     10000
 #define LINE_CHARS    4000 /* of one line in a page; the rest is for another page */
 #define PAGE_CHARS    40000
+#define CONTROLS_FREE 8 /* control characters that any text may have */
 #define SCAN_MAX      ((int64_t)256 << 20)
 #define COUNT_MAX     ((int64_t)16 << 20) /* read on this far behind the page to count lines */
 
@@ -83,7 +84,7 @@ static void end_line(struct page *p)
 		p->in_page = true;
 }
 
-/* A NUL, or more than a twentieth of control characters. */
+/* A NUL, or more than a twentieth of control characters; a few make no short text binary. */
 static bool looks_binary(struct view v)
 {
 	size_t controls = 0;
@@ -95,7 +96,7 @@ static bool looks_binary(struct view v)
 
 		controls += (c < 0x20 && !strchr("\t\n\r\f\b\x1b", c)) || c == 0x7f;
 	}
-	return controls > v.n / 20;
+	return controls > v.n / 20 + CONTROLS_FREE;
 }
 
 static void page_feed(struct page *p, struct view v)

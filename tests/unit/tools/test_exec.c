@@ -261,6 +261,30 @@ static void binary_files_are_refused(void **state)
 		junk[i] = (char)(1 + i % 0xfe);
 	make("b", (struct view){ junk, sizeof(junk) });
 	refuses("read_file", "{\"path\":\"b\"}", "binary");
+	/* a few control characters make no short text binary */
+	make("few", VIEW("\1\2\3\4\5\6\16\17\n"));
+	assert_int_equal(0, run("read_file", "{\"path\":\"few\"}"));
+	make("more", VIEW("\1\2\3\4\5\6\16\17\20\n"));
+	refuses("read_file", "{\"path\":\"more\"}", "binary");
+}
+
+/* A character that the end of a read cuts in two is one all the same. */
+static void characters_are_whole_wherever_they_stand(void **state)
+{
+	struct str text = STR_INIT(1 << 20);
+
+	(void)state;
+	for (size_t at = 65530; at < 65537; at++) {
+		str_reset(&text);
+		while (text.n < at)
+			(void)str_adds(&text, text.n % 64 == 63 ? "\n" : "x");
+		(void)str_adds(&text, "字字字\n");
+		make("a", str_view(&text));
+		assert_int_equal(0, run("read_file", "{\"path\":\"a\",\"offset\":1023}"));
+		assert_non_null(strstr(str_cstr(&out), "字字字\n"));
+		assert_null(strstr(str_cstr(&out), "UTF-8"));
+	}
+	str_release(&text);
 }
 
 static void endless_continuation_bytes_stay_bounded(void **state)
@@ -1078,6 +1102,7 @@ int main(void)
 		T(a_page_ends_inside_a_line_and_goes_on_exactly_there),
 		T(bytes_that_are_not_utf8_are_shown_and_said),
 		T(binary_files_are_refused),
+		T(characters_are_whole_wherever_they_stand),
 		T(endless_continuation_bytes_stay_bounded),
 		T(paths_stay_in_the_workspace),
 		T(links_are_not_followed),
