@@ -316,6 +316,20 @@ class Fence(unittest.TestCase):
             self.untouched(base)
         self.each(check)
 
+    def test_a_workspace_inside_a_folder_to_read_is_still_written(self):
+        def check(uid, namespaces, base):
+            inner = os.path.join(base, "workspace", "sub")
+            ok, text = self.call(base, uid, namespaces, "write_file", read=[base, inner], path="a", content="x")
+            self.assertTrue(ok, text)
+            ok, text = self.call(base, uid, namespaces, "write_file", read=[base], path="../outside/secret",
+                                 content="x")
+            self.assertFalse(ok, text)
+            code, out = self.run_in(base, uid, namespaces, "--read", base, argv=[
+                "sh", "-c", "echo x > b && cat ../outside/secret && ! cp b ../outside/secret"])
+            self.assertEqual(code, 0, out)
+            self.untouched(base)
+        self.each(check)
+
     # --- Ending ---
 
     def begin_tree(self, base, uid, namespaces, kind, n):

@@ -21,7 +21,7 @@ struct helper {
 	struct timer *kill, *end;
 	struct str to_send, line;
 	size_t received; /* since the last request */
-	bool exited, eof;
+	bool exited, eof, fenced;
 	int code, signal;
 };
 
@@ -59,6 +59,10 @@ void helper_say_end(const struct helper *h, struct str *out)
 {
 	if (h->signal)
 		(void)str_addf(out, "was ended by signal %d", h->signal);
+	else if (!h->fenced && h->code == EXIT_FAILURE && h->plan.env->sandbox->namespaces)
+		(void)str_adds(out,
+			"could not be put into its sandbox: bubblewrap failed, which it did "
+			"not when Kairo was started (kairo doctor tells how it is now)");
 	else
 		(void)str_addf(out, "ended without a result (exit code %d)", h->code);
 }
@@ -120,8 +124,10 @@ static void take_event(struct helper *h, struct view line)
 		json_get_enum(j, "event", JSON_REQUIRED, kinds, &kind, &e) < 0) {
 		log_warn(log, "tools", "%s: an event that is none: %s", h->plan.name, e.msg);
 	} else {
-		if (kind == HELPER_FENCE)
+		if (kind == HELPER_FENCE) {
+			h->fenced = true;
 			log_debug(log, "tools", "%s: %.*s", h->plan.name, VIEW_FMT(line));
+		}
 		h->plan.on_event(h->plan.arg, (enum helper_event)kind, j);
 	}
 	json_free(&j);

@@ -550,6 +550,29 @@ static void escapes_are_refused(void **state)
 	}
 }
 
+/* As if bubblewrap had worked at the start, and did not any more. */
+static void a_sandbox_that_fails_later_is_told(void **state)
+{
+	char path[128];
+	struct tools_env env = env_of();
+	struct err e = ERR_INIT;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/helper", fix.dir);
+	assert_int_equal(0, file_replace(path, 0700,
+				    VIEW("#!/bin/sh\n[ \"$1\" = probe ] || exit 1\n"
+					 "echo '{\"namespaces\":true,\"why\":\"\",\"landlock\":7,"
+					 "\"seccomp\":true,\"cgroup\":false}'\n"),
+				    &e));
+	env.helper = path;
+	tools_close(&fix.tools);
+	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
+	run("list_dir", "{}");
+	assert_false(fix.ok);
+	assert_non_null(strstr(str_cstr(&fix.text), "could not be put into its sandbox"));
+	assert_non_null(strstr(str_cstr(&fix.text), "It changes nothing."));
+}
+
 static void nothing_gets_through_the_fence(void **state)
 {
 	char outside[128], secret[256];
@@ -1001,6 +1024,7 @@ int main(void)
 		T(workspace_and_home_must_lie_apart),
 		T(a_missing_helper_is_said_at_once),
 		T(the_confinement_is_named),
+		T(a_sandbox_that_fails_later_is_told),
 		T(runs_the_file_tools),
 		T(results_are_free_of_controls),
 		T(escapes_are_refused),
