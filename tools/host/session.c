@@ -96,7 +96,7 @@ static void give(struct session_call *c, bool ok, struct view said)
 
 static void take_result(struct session *s, const struct json *event)
 {
-	bool ok = false, ended = !s->ready; /* or it could not even begin */
+	bool ok = false, ended = true; /* unless the session itself says that it goes on */
 	struct view text = VIEW_NONE;
 
 	(void)json_get_bool(event, "ok", JSON_REQUIRED, &ok, NULL);
