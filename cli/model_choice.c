@@ -2,11 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "agent/react/provider.h"
-#include "base/file.h"
 #include "base/net/http.h"
+#include "cli/keys.h"
 
 void model_choice_init(struct model_choice *c, struct config *cfg, struct log *log)
 {
@@ -60,15 +59,11 @@ static int check_environment(struct err *e)
 static int check_key(const struct model_choice *c, const struct provider *p, struct err *e)
 {
 	const char *env = getenv("KAIRO_MODEL_API_KEY");
-	char path[PATH_SIZE], name[64];
 
 	if (env && env[0])
 		return err_set(e, E_DENIED,
 			"the key in the environment of kairo is another provider's");
-	(void)snprintf(name, sizeof(name), "%s.key", p->name);
-	if (path_join(path, c->cfg->home, name, e) < 0)
-		return -1;
-	if (p->no_key || access(path, F_OK) == 0)
+	if (p->no_key || key_is_stored(c->cfg->home, p->name))
 		return 0;
 	return err_set(e, E_DENIED,
 		"no key of %s is stored; on the computer: kairo config set model.api_key.%s --stdin",

@@ -488,6 +488,7 @@ static void each_provider_has_a_key_of_its_own(void **state)
 	}
 	assert_int_equal(config_set_secret(f->s.dir, "model.api_key.nobody", VIEW("x"), &f->e), -1);
 	assert_non_null(strstr(f->e.msg, "expected one of kimi"));
+	assert_int_equal(config_set_secret(f->s.dir, "model.api_key.", VIEW("x"), &f->e), -1);
 	assert_true(config_is_secret("model.api_key") && config_is_secret("model.api_key.kimi"));
 	assert_false(config_is_secret("model.api_key_file"));
 }
