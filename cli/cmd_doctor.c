@@ -100,6 +100,11 @@ static void warn_of_policy(void *arg, const char *line)
 	bad(arg, false, "policy", "fine while that is what you want", "%s", line);
 }
 
+static void warn_of_program(void *arg, const char *line)
+{
+	bad(arg, false, "policy", "install it, or name it by its whole path", "%s", line);
+}
+
 static void check_policy(struct doctor *d)
 {
 	struct policy_rules rules;
@@ -114,6 +119,7 @@ static void check_policy(struct doctor *d)
 	ok("policy", "shell %s, write %s, web %s", d->cfg->policy.shell, d->cfg->policy.write,
 		d->cfg->policy.web);
 	policy_warn(p, warn_of_policy, d);
+	policy_warn_programs(p, d->cfg->workspace, warn_of_program, d);
 	policy_free(&p);
 }
 

@@ -155,9 +155,10 @@ class Settings(PolicyCase):
         self.assertIn("policy", self.kairo.run("doctor", code=None).out)
         self.assertNotIn("any address", self.kairo.run("doctor", code=None).out)
         self.kairo.config(policy__tools=["web_fetch=allow", "files.*=allow"],
-                          policy__shell_allow=["[network] npm ci"])
+                          policy__shell_allow=["[network] npm ci", "no-such-program x"])
         out = self.kairo.run("doctor", code=None).out
-        for words in ("web_fetch for any address", "policy.tools allows files.*", 'network to "npm ci"'):
+        for words in ("web_fetch for any address", "policy.tools allows files.*", 'network to "npm ci"',
+                      "there is no program no-such-program on this machine"):
             self.assertIn(words, out)
 
 

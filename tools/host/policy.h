@@ -70,6 +70,11 @@ void policy_list_commands(const struct policy *p, struct str *out);
 /* found is called with a line for each thing that stands wide open, for doctor and status. */
 void policy_warn(const struct policy *p, void (*found)(void *arg, const char *line), void *arg);
 
+/* The same for each entry of shell_allow that cannot run here: its program is missing, or lies in
+ * the workspace. */
+void policy_warn_programs(const struct policy *p, const char *workspace,
+	void (*found)(void *arg, const char *line), void *arg);
+
 /* The table for people: tools of a kind have one answer, but for those that policy.tools names. */
 enum policy_kind {
 	KIND_READ,

@@ -120,3 +120,17 @@ void policy_warn(const struct policy *p, void (*found)(void *arg, const char *li
 			warn(&w, "policy.shell_allow gives the network to \"", p->commands[i].text,
 				"\": what it runs can send the workspace away");
 }
+
+void policy_warn_programs(const struct policy *p, const char *workspace,
+	void (*found)(void *arg, const char *line), void *arg)
+{
+	const struct warning w = { found, arg };
+	char path[PATH_SIZE];
+
+	for (size_t i = 0; p && i < p->ncommands; i++) {
+		struct err e = ERR_INIT;
+
+		if (argv_program(p->commands[i].argv.v[0], workspace, path, &e) < 0)
+			warn(&w, "an entry of policy.shell_allow cannot run: ", e.msg, "");
+	}
+}

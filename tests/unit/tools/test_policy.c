@@ -8,6 +8,7 @@
 
 #include "tools/host/origin.h"
 #include "tools/host/policy.h"
+#include "tools/host/spec.h"
 
 static void denies_what_has_no_row(void **state)
 {
@@ -388,6 +389,34 @@ static void what_stands_wide_open_is_warned_of(void **state)
 	policy_free(&p);
 }
 
+static void programs_that_are_missing_are_warned_of(void **state)
+{
+	static const char *const commands[] = { "sh", "cd x", "./tool", "/bin/sh x", NULL };
+	struct policy_rules rules = { .shell_allow = commands };
+	struct policy *p = open_rules(&rules);
+	struct str out = STR_INIT(2000);
+
+	(void)state;
+	policy_warn_programs(NULL, "/nonexistent", add_line, &out);
+	assert_int_equal(0, out.n);
+	policy_warn_programs(p, "/nonexistent", add_line, &out);
+	assert_string_equal(
+		"an entry of policy.shell_allow cannot run: there is no program cd on this machine\n"
+		"an entry of policy.shell_allow cannot run: ./tool lies in the workspace; only programs "
+		"of the system may be named\n",
+		str_cstr(&out));
+	str_release(&out);
+	policy_free(&p);
+}
+
+static void every_built_in_tool_has_a_row(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < spec_count(); i++)
+		if (!policy_knows(spec_at(i)->name))
+			fail_msg("%s", spec_at(i)->name);
+}
+
 static void kinds_have_one_answer(void **state)
 {
 	static const char *const tools[] = { "shell=deny", "read_file=deny", NULL };
@@ -441,6 +470,8 @@ int main(void)
 		cmocka_unit_test(a_command_is_an_entry_word_for_word),
 		cmocka_unit_test(a_refusal_says_what_the_operator_can_do),
 		cmocka_unit_test(what_stands_wide_open_is_warned_of),
+		cmocka_unit_test(programs_that_are_missing_are_warned_of),
+		cmocka_unit_test(every_built_in_tool_has_a_row),
 		cmocka_unit_test(kinds_have_one_answer),
 		cmocka_unit_test(denies_an_origin_out_of_range),
 		cmocka_unit_test(names),
