@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <stddef.h>
@@ -262,20 +263,30 @@ static bool local_sockets(const struct fence_plan *plan, int landlock)
 	return plan->namespaces && (!plan->network || landlock >= 6);
 }
 
-/* All kinds but those that are allowed. Whatever has a bit above the known ones is none of them. */
+static bool allowed_family(int family, bool local, bool network)
+{
+	switch (family) {
+	case AF_UNIX: return local;
+	case AF_INET:
+	case AF_INET6:
+	case AF_NETLINK: return network;
+	default: return false;
+	}
+}
+
+/* Whatever has a bit above the known kinds is none of them. Of netlink, routes are what libc asks
+ * for. */
 static int deny_families(scmp_filter_ctx ctx, bool local, bool network)
 {
 	int rc = deny_if(ctx, SCMP_SYS(socket), SCMP_A0(SCMP_CMP_GE, AF_MAX));
 
-	for (int family = 0; family < AF_MAX; family++) {
-		bool ok = family == AF_UNIX ? local
-		                            : network && (family == AF_INET || family == AF_INET6 ||
-								 family == AF_NETLINK);
-
-		if (!ok)
+	for (int family = 0; family < AF_MAX; family++)
+		if (!allowed_family(family, local, network))
 			rc |= deny_if(ctx, SCMP_SYS(socket),
 				SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)family));
-	}
+	if (network)
+		rc |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 2,
+			SCMP_A0(SCMP_CMP_EQ, AF_NETLINK), SCMP_A2(SCMP_CMP_NE, NETLINK_ROUTE));
 	return rc;
 }
 

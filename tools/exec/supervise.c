@@ -34,7 +34,8 @@ static void supervise_last(void)
 
 	(void)setrlimit(RLIMIT_RTPRIO, &none);
 	(void)setrlimit(RLIMIT_NICE, &none);
-	(void)sched_setscheduler(0, SCHED_OTHER, &other);
+	if (sched_getscheduler(0) == SCHED_FIFO)
+		(void)sched_setscheduler(0, SCHED_OTHER, &other);
 	if (getpriority(PRIO_PROCESS, 0) < 0)
 		(void)setpriority(PRIO_PROCESS, 0, 0);
 }

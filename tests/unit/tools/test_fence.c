@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -43,6 +44,16 @@ static long try_socket(void)
 static long try_inet(void)
 {
 	return socket(AF_INET, SOCK_DGRAM, 0);
+}
+
+static long try_routes(void)
+{
+	return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+}
+
+static long try_devices(void)
+{
+	return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
 }
 
 static long try_packet(void)
@@ -162,6 +173,8 @@ static const struct expectation expectations[] = {
 	{ "unix", try_socket, EPERM, FREE, EPERM },
 	{ "inet", try_inet, EPERM, EPERM, FREE },
 	{ "inet, upper half", try_inet_high, EPERM, EPERM, EPERM },
+	{ "netlink, routes", try_routes, EPERM, EPERM, FREE },
+	{ "netlink, devices", try_devices, EPERM, EPERM, EPERM },
 	{ "packet", try_packet, EPERM, EPERM, EPERM },
 	{ "pair", try_pair, FREE, FREE, FREE },
 	{ "loose pair", try_loose_pair, EPERM, FREE, EPERM },
