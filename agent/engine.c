@@ -20,6 +20,9 @@ static const char *const fail_names[] = {
 	[ENGINE_FAIL_INPUT] = "message not accepted",
 	[ENGINE_FAIL_BUDGET] = "budget used up",
 	[ENGINE_FAIL_STORAGE] = "history not available",
+	[ENGINE_FAIL_AGENT_START] = "agent not started",
+	[ENGINE_FAIL_AGENT_ENDED] = "agent ended",
+	[ENGINE_FAIL_AGENT_LOGIN] = "agent not logged in",
 	[ENGINE_FAIL_INTERNAL] = "internal error",
 };
 

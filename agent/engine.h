@@ -42,6 +42,9 @@ enum engine_fail {
 	ENGINE_FAIL_INPUT,       /* the message is too big or not valid text */
 	ENGINE_FAIL_BUDGET,      /* tokens, iterations or no progress; detail says which */
 	ENGINE_FAIL_STORAGE,     /* history could not be read or written */
+	ENGINE_FAIL_AGENT_START, /* the agent that does the work cannot be started; detail: why */
+	ENGINE_FAIL_AGENT_ENDED, /* it ended while it worked; detail: its last words */
+	ENGINE_FAIL_AGENT_LOGIN, /* it is not logged in; detail: what to type on the host */
 	ENGINE_FAIL_INTERNAL
 };
 

@@ -211,6 +211,13 @@ static const struct pair fails[] = {
 		"The task used up its allowance and was ended{d}." },
 	[ENGINE_FAIL_STORAGE] = { "电脑上读写对话记录出错了{d}。请检查磁盘空间。",
 		"The conversation could not be read or written on the computer{d}. Check the disk space." },
+	[ENGINE_FAIL_AGENT_START] = { "电脑上的智能体启动不了{d}。请在电脑上运行 kairo doctor。",
+		"The agent on your computer cannot be started{d}. Run kairo doctor there." },
+	[ENGINE_FAIL_AGENT_ENDED] = { "电脑上的智能体中途退出了{d}。再发一条消息会重新启动它，之前的对话还在。",
+		"The agent on your computer ended{d}. Your next message starts it again, and the "
+		"conversation is kept." },
+	[ENGINE_FAIL_AGENT_LOGIN] = { "电脑上的智能体还没有登录，或登录失效了{d}。请在电脑上登录。",
+		"The agent on your computer is not logged in{d}. Log in there." },
 	[ENGINE_FAIL_INTERNAL] = { "程序内部出错了{d}。请看电脑上的日志（kairo logs）。",
 		"Something went wrong inside the program{d}. See kairo logs on the computer." },
 };

@@ -18,13 +18,16 @@ enum {
 	LOCK_WAIT_MS = 5000,
 	USERS_MAX = 100,
 	READ_MAX = 32,
+	COMMAND_MAX = 40,
 	COMMANDS_MAX = 200,
 	TOOLS_MAX = 100,
 	WINDOW_MIN = 1000,
 	VALUE_MAX = 32 << 10 /* bytes of a value that is set from the command line */
 };
 
-static const char *const engines[] = { "react", NULL };
+static const char *const engines[] = { "react", "acp", NULL };
+static const char *const presets[] = { "kimi", "claude", "codex", "gemini", "qwen", "opencode",
+	"pi", NULL };
 static const char *const languages[] = { "auto", "zh", "en", NULL };
 static const char *const modes[] = { "native", "plain", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
@@ -58,7 +61,8 @@ struct row {
 
 static const struct row rows[] = {
 	{ PATH("workspace", workspace, "~/kairo", "the folder the agent works in") },
-	{ ENUM("engine", engine, "react", engines, false, "which agent answers") },
+	{ ENUM("engine", engine, "react", engines, false,
+		"which agent answers: the built-in one, or a coding agent of yours") },
 	{ ENUM("language", language, "auto", languages, true,
 		"language of kairo's own messages; auto follows the user's writing") },
 	{ INT("text_limit", text_limit, "1800", 1, CHUNK_LIMIT_MAX, true,
@@ -93,6 +97,12 @@ static const struct row rows[] = {
 		"how long the model may stay silent") },
 	{ STRING("model.system_prompt", model.system_prompt, NULL,
 		"words added to the system prompt") },
+	{ ENUM("acp.preset", acp.preset, "kimi", presets, false,
+		"with engine = \"acp\": which coding agent") },
+	{ LIST("acp.command", acp.command, COMMAND_MAX, false,
+		"another agent: its program and arguments, as [\"my-agent\", \"--acp\"]") },
+	{ LIST("acp.write", acp.write, READ_MAX, false,
+		"further folders that agent may write to") },
 	{ BOOL("network.allow_loopback", network.allow_loopback,
 		"accept plain http and 127.0.0.1 as the WeChat server; for development only") },
 	{ BOOL("network.allow_fake_ip", network.allow_fake_ip,

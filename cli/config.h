@@ -18,7 +18,7 @@
 struct config {
 	char *home;           /* where it was read */
 	char *workspace;      /* absolute; default ~/kairo */
-	char *engine;         /* "react" */
+	char *engine;         /* react acp */
 	char *language;       /* auto zh en */
 	char *render_mode;    /* native plain */
 	char *log_level;      /* error warn info debug */
@@ -63,6 +63,12 @@ struct config {
 		char *key_file[SEARCH_PROVIDERS]; /* absolute; "" none */
 		char *key[SEARCH_PROVIDERS];      /* by config_load_search; NULL none */
 	} search;
+
+	struct {
+		char *preset;   /* a name of agent/acp/preset.h */
+		char **command; /* instead of a preset: program and arguments; at most 40 */
+		char **write;   /* further folders it may write to; at most 32 */
+	} acp;
 
 	struct {
 		char *client_version, *bot_agent, *route_tag; /* "" default */

@@ -2,7 +2,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/acp/acp.h"
 #include "agent/react/react.h"
+#include "cli/agent.h"
 #include "cli/app.h"
 #include "cli/policy.h"
 #include "cli/search.h"
@@ -139,7 +141,7 @@ static void mask_keys(struct log *log, const struct config *cfg)
 		mask_key(log, cfg->search.key[p], search_names[p]);
 }
 
-static int open_engine(struct workshop *w, struct config *cfg, struct err *e)
+static int open_react(struct workshop *w, struct config *cfg, struct err *e)
 {
 	struct http_rules rules;
 	struct react_choice choice;
@@ -166,6 +168,38 @@ static int open_engine(struct workshop *w, struct config *cfg, struct err *e)
 	return react_open(&w->engine, &env, e);
 }
 
+static int open_acp(struct workshop *w, const struct home *h, const struct config *cfg,
+	struct err *e)
+{
+	char helper[PATH_SIZE];
+	struct agent_plan plan;
+	int rc;
+
+	if (find_helper(helper, e) < 0 ||
+		agent_plan(&plan, h, cfg, w->workspace, tools_namespaces(w->tools), e) < 0)
+		return -1;
+	const struct acp_env env = {
+		.loop = w->loop,
+		.log = w->log,
+		.db = w->db,
+		.tools = w->tools,
+		.name = plan.name,
+		.path = helper,
+		.argv = (const char *const *)plan.argv,
+		.env = (const char *const *)plan.env,
+		.workspace = w->workspace,
+		.login = plan.login,
+	};
+	rc = acp_open(&w->engine, &env, e);
+	agent_plan_release(&plan);
+	return rc;
+}
+
+static int open_engine(struct workshop *w, const struct home *h, struct config *cfg, struct err *e)
+{
+	return strcmp(cfg->engine, "acp") == 0 ? open_acp(w, h, cfg, e) : open_react(w, cfg, e);
+}
+
 int workshop_open(struct workshop *w, const struct home *h, struct config *cfg, struct loop *loop,
 	struct log *log, struct err *e)
 {
@@ -187,7 +221,7 @@ int workshop_open(struct workshop *w, const struct home *h, struct config *cfg, 
 	if (path_join(path, h->dir, "state.db", e) < 0 || db_open(&w->db, path, e) < 0 ||
 		open_tools(w, h, cfg, e) < 0 || open_web(w, cfg, e) < 0 ||
 		todo_open(&w->todo, w->db, loop_clock(loop), w->tools, e) < 0 ||
-		open_engine(w, cfg, e) < 0) {
+		open_engine(w, h, cfg, e) < 0) {
 		workshop_close(w);
 		return -1;
 	}

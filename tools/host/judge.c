@@ -135,7 +135,8 @@ void judge(struct tools *t, const struct tool_call *c, struct judgement *out, st
 		say_no_tool(t, c, why);
 		return;
 	}
-	if (!out->spec->native && !sandbox_allows(&t->sandbox, out->spec->programs, &lacks)) {
+	if (!c->foreign && !out->spec->native &&
+		!sandbox_allows(&t->sandbox, out->spec->programs, &lacks)) {
 		(void)str_addf(why, "%s is refused: %s.", c->name, str_cstr(&lacks));
 		str_release(&lacks);
 		return;
@@ -154,4 +155,14 @@ void judgement_release(struct judgement *j)
 {
 	json_free(&j->args);
 	argv_release(&j->argv);
+}
+
+enum verdict tools_policy(const struct tools *t, const char *tool, enum origin origin)
+{
+	return policy_verdict(t->env.policy, tool, origin);
+}
+
+bool tools_namespaces(const struct tools *t)
+{
+	return t->sandbox.namespaces;
 }

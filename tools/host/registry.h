@@ -64,11 +64,15 @@ struct tool_call {
 	struct view args; /* as the model wrote them: untrusted text */
 	/* With the verdict ASK: the fingerprint that the user said yes to, else NULL. */
 	const char *consent;
+	bool foreign; /* somebody else carries it out: our sandbox does not come into it */
 };
 
 /* Step one: is it known, are the arguments valid, what does the policy say? *why gets a text for
  * the model when the verdict is DENY (unknown tool, bad arguments, policy). */
 enum verdict tools_verdict(struct tools *t, const struct tool_call *c, struct str *why);
+
+/* What the policy says of a tool, whatever its arguments. */
+enum verdict tools_policy(const struct tools *t, const char *tool, enum origin origin);
 
 struct tool_result {
 	bool ok;
@@ -100,6 +104,7 @@ void tool_detach(struct tool_run *r); /* cancelled; done will not fire: its rece
 /* One safe key argument for a progress line, at most 80 characters. */
 void tools_summary(const struct tools *t, const struct tool_call *c, struct str *out);
 bool tools_acts(const struct tools *t, const char *name); /* may it change something? */
+bool tools_namespaces(const struct tools *t); /* can they be had on this machine? */
 /* One line on what confines tools on this machine: "files: bubblewrap, Landlock ABI 7; ..." */
 void tools_confinement(const struct tools *t, struct str *out);
 /* What the operator can do to have all layers; "" when none is missing. */

@@ -1,0 +1,394 @@
+#include "agent/acp/acp-private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define DETAIL_MAX ((size_t)300)
+
+void acp_step(struct acp *a, enum acp_state to)
+{
+	static const char *const names[] = { "idle", "starting", "opening", "prompting",
+		"cancelling", "ending" };
+
+	if (a->state != to)
+		log_debug(a->log, "acp", "turn %llu: %s -> %s", (unsigned long long)a->turn,
+			names[a->state], names[to]);
+	a->state = to;
+}
+
+void acp_emit(struct acp *a, const struct engine_event *ev)
+{
+	if (!a->cancelled && a->engine.on_event)
+		a->engine.on_event(a->engine.arg, ev);
+}
+
+/* --- The end of a turn ------------------------------------------------------------------------ */
+
+static void set_detail(struct acp *a, struct view detail)
+{
+	struct str safe = STR_INIT(1 << 20), shown = STR_INIT(1 << 20);
+
+	str_reset(&a->detail);
+	if (text_safe(view_cut(detail, utf8_cut(detail, 4 * DETAIL_MAX)), 0, &safe) == 0 &&
+		text_redact(str_view(&safe), &shown) == 0)
+		(void)str_add(&a->detail,
+			view_cut(str_view(&shown), utf8_cut(str_view(&shown), DETAIL_MAX)));
+	str_release(&safe);
+	str_release(&shown);
+}
+
+void acp_finish(struct acp *a, enum engine_fail fail, struct view detail)
+{
+	asks_end(a);
+	a->fail = fail;
+	set_detail(a, detail);
+	a->call = 0;
+	timer_disarm(a->grace);
+	acp_step(a, ACP_ENDING);
+	timer_arm(a->soon, 0);
+}
+
+/* What helps is often in data.details. */
+static struct view error_text(const struct rpc_answer *answer)
+{
+	struct view details;
+
+	if (answer->data && json_type(answer->data) == JSON_OBJECT &&
+		json_get_str(answer->data, "details", JSON_OPTIONAL, 1, SIZE_MAX, &details, NULL) ==
+			1)
+		return details;
+	return answer->message;
+}
+
+void acp_finish_error(struct acp *a, const struct rpc_answer *answer, const char *what)
+{
+	if (a->cancelled)
+		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
+	else if (answer->end == RPC_TIMEOUT)
+		acp_finish(a, ENGINE_FAIL_STALLED, view_of(what));
+	else if (answer->code == -32000)
+		acp_finish(a, ENGINE_FAIL_AGENT_LOGIN,
+			a->login ? view_of(a->login) : error_text(answer));
+	else
+		acp_finish(a, ENGINE_FAIL_PROVIDER, error_text(answer));
+}
+
+static void turn_clear(struct acp *a)
+{
+	if (a->tools)
+		tools_turn_end(a->tools, a->turn);
+	free(a->conversation);
+	free(a->language);
+	a->conversation = a->language = NULL;
+	str_release(&a->text);
+	str_release(&a->session);
+	a->cancelled = a->retried = a->lost = false;
+	a->call = 0;
+	if (a->stream)
+		acp_stream_begin(a->stream);
+}
+
+static void turn_done(struct acp *a)
+{
+	struct engine_event ev = { .type = ENGINE_DONE, .turn = a->turn };
+
+	ev.fail = a->fail;
+	ev.detail = str_cstr(&a->detail);
+	ev.text = acp_stream_answer(a->stream);
+	ev.acted = acp_stream_acted(a->stream);
+	a->cancelled = false; /* this one event is let through */
+	acp_emit(a, &ev);
+	turn_clear(a);
+	acp_step(a, ACP_IDLE);
+	a->turn = 0;
+}
+
+/* --- A turn ----------------------------------------------------------------------------------- */
+
+static int load_turn(struct acp *a, const struct turn_input *in, struct err *e)
+{
+	a->conversation = strdup(in->conversation);
+	a->language = strdup(in->language ? in->language : "");
+	if (!a->conversation || !a->language || str_add(&a->text, in->text) < 0)
+		return err_set(e, E_NOMEM, "a message of %zu bytes", in->text.n);
+	return a->tools ? tools_turn_begin(a->tools, in->turn, in->conversation, in->text, e) : 0;
+}
+
+static int acp_start(struct engine *g, const struct turn_input *in, struct err *e)
+{
+	struct acp *a = (struct acp *)g;
+	struct err why = ERR_INIT;
+
+	if (a->state != ACP_IDLE)
+		return err_set(e, E_BUSY, "a turn is running");
+	turn_clear(a);
+	a->turn = in->turn;
+	a->origin = in->origin;
+	if (in->text.n == 0 || in->text.n > ENGINE_INPUT_MAX || !utf8_valid(in->text) ||
+		memchr(in->text.p, '\0', in->text.n)) {
+		acp_finish(a, ENGINE_FAIL_INPUT, VIEW_NONE);
+	} else if (load_turn(a, in, &why) < 0) {
+		acp_finish(a, ENGINE_FAIL_INTERNAL, view_of(why.msg));
+	} else {
+		acp_step(a, ACP_STARTING);
+		link_want(a->link);
+	}
+	return 0;
+}
+
+static void acp_on_ready(void *arg)
+{
+	struct acp *a = arg;
+
+	if (a->state == ACP_STARTING)
+		session_begin(a);
+}
+
+static void acp_on_down(void *arg, enum engine_fail fail, const char *detail)
+{
+	struct acp *a = arg;
+
+	session_clear(a);
+	if (a->state == ACP_IDLE || a->state == ACP_ENDING)
+		return;
+	acp_stream_end(a->stream);
+	acp_finish(a, a->cancelled ? ENGINE_FAIL_CANCELLED : fail, view_of(detail));
+}
+
+/* It was told to stop and has not: the next message starts it again and takes the session up. */
+static void acp_on_grace(void *arg)
+{
+	struct acp *a = arg;
+
+	log_warn(a->log, "acp", "the agent does not stop and is ended");
+	link_fail(a->link, ENGINE_FAIL_CANCELLED, "");
+}
+
+/* From the loop: the end, or a cancel that has been asked for. */
+static void acp_on_soon(void *arg)
+{
+	struct acp *a = arg;
+
+	if (a->state == ACP_PROMPTING && asks_act(a))
+		a->cancelled = true;
+	if (a->state == ACP_ENDING) {
+		turn_done(a);
+	} else if (a->cancelled && a->state == ACP_PROMPTING) {
+		prompt_cancel(a);
+	} else if (a->cancelled && (a->state == ACP_STARTING || a->state == ACP_OPENING)) {
+		if (a->call > 0 && link_rpc(a->link))
+			rpc_forget(link_rpc(a->link), a->call);
+		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
+	}
+}
+
+static void acp_on_cancel(struct engine *g, uint64_t turn)
+{
+	struct acp *a = (struct acp *)g;
+
+	if (a->state == ACP_IDLE || turn != a->turn || a->cancelled)
+		return;
+	a->cancelled = true;
+	timer_arm(a->soon, 0);
+}
+
+/* --- The stream ------------------------------------------------------------------------------- */
+
+static void acp_on_text(void *arg, struct view piece)
+{
+	struct acp *a = arg;
+	struct engine_event ev = { .type = ENGINE_TEXT, .turn = a->turn, .text = piece };
+
+	acp_emit(a, &ev);
+}
+
+static void acp_on_thought(void *arg, struct view piece)
+{
+	struct acp *a = arg;
+	struct engine_event ev = { .type = ENGINE_THOUGHT, .turn = a->turn, .text = piece };
+
+	acp_emit(a, &ev);
+}
+
+static void acp_on_tool(void *arg, const struct card *c, bool began)
+{
+	struct acp *a = arg;
+	struct engine_event ev = { .turn = a->turn, .name = card_kind_name(c->kind) };
+	struct str shown = STR_INIT(8 * CARD_TITLE_MAX);
+
+	ev.type = began ? ENGINE_TOOL_STARTED : ENGINE_TOOL_FINISHED;
+	ev.ok = began || c->status == CARD_COMPLETED;
+	if (began && text_visible(view_of(c->title), &shown) == 0)
+		ev.text = view_cut(str_view(&shown), utf8_cut_chars(str_view(&shown), 80));
+	acp_emit(a, &ev);
+	str_release(&shown);
+}
+
+/* --- The engine ------------------------------------------------------------------------------- */
+
+static int acp_answer(struct engine *g, const char *id, int choice, struct err *e)
+{
+	struct acp *a = (struct acp *)g;
+
+	if (asks_answer(a, id, choice, e) < 0)
+		return -1;
+	timer_arm(a->soon, 0);
+	return 0;
+}
+
+static int acp_command(struct engine *g, enum engine_command cmd, const char *conversation,
+	struct view arg, const char *language, struct str *reply, struct err *e)
+{
+	struct acp *a = (struct acp *)g;
+	bool zh = language && strcmp(language, "zh") == 0;
+
+	(void)arg;
+	if (cmd != ENGINE_CMD_NEW)
+		return err_set(e, E_UNSUPPORTED, "the agent has no such command");
+	if (store_forget(a->store, a->name, conversation, e) < 0)
+		return -1;
+	approvals_forget(a->approvals, conversation);
+	(void)str_adds(reply, zh ? "好，新的对话开始了。" : "A new conversation begins.");
+	return 0;
+}
+
+static void acp_describe(const struct engine *g, struct str *out)
+{
+	const struct acp *a = (const struct acp *)g;
+	const struct link_caps *caps = link_caps(a->link);
+
+	(void)str_addf(out, "acp, %s", a->name);
+	if (caps->name[0])
+		(void)str_addf(out, " (%s %s)", caps->name, caps->version);
+}
+
+static void free_words(char **words)
+{
+	for (char **w = words; w && *w; w++)
+		free(*w);
+	free(words);
+}
+
+static void acp_close(struct engine **gp)
+{
+	struct acp *a = (struct acp *)*gp;
+
+	if (!a)
+		return;
+	*gp = NULL;
+	a->engine.on_event = NULL;
+	if (a->state == ACP_PROMPTING)
+		prompt_cancel(a);
+	link_close(&a->link);
+	timer_free(&a->soon);
+	timer_free(&a->grace);
+	turn_clear(a);
+	session_clear(a);
+	asks_end(a);
+	approvals_close(&a->approvals);
+	acp_stream_close(&a->stream);
+	store_close(&a->store);
+	str_release(&a->detail);
+	free_words(a->argv);
+	free_words(a->envp);
+	free(a->name);
+	free(a->path);
+	free(a->workspace);
+	free(a->login);
+	free(a);
+}
+
+static const struct engine_ops acp_ops = {
+	.name = "acp",
+	.start = acp_start,
+	.cancel = acp_on_cancel,
+	.answer = acp_answer,
+	.command = acp_command,
+	.close = acp_close,
+	.describe = acp_describe,
+};
+
+/* --- Opening ---------------------------------------------------------------------------------- */
+
+static char **copy_words(const char *const *words)
+{
+	size_t n = 0;
+	char **copy;
+
+	while (words[n])
+		n++;
+	copy = calloc(n + 1, sizeof(char *));
+	for (size_t i = 0; copy && i < n; i++) {
+		copy[i] = strdup(words[i]);
+		if (!copy[i]) {
+			free_words(copy);
+			return NULL;
+		}
+	}
+	return copy;
+}
+
+static int copy_settings(struct acp *a, const struct acp_env *env, struct err *e)
+{
+	a->loop = env->loop;
+	a->log = env->log;
+	a->tools = env->tools;
+	a->name = strdup(env->name);
+	a->path = strdup(env->path);
+	a->workspace = strdup(env->workspace);
+	a->argv = copy_words(env->argv);
+	a->envp = copy_words(env->env);
+	a->login = env->login ? strdup(env->login) : NULL;
+	a->text = STR_INIT(ENGINE_INPUT_MAX);
+	a->session = STR_INIT(STORE_SESSION_MAX);
+	a->detail = STR_INIT(2 * DETAIL_MAX);
+	if (!a->name || !a->path || !a->workspace || !a->argv || !a->envp ||
+		(env->login && !a->login))
+		return err_set(e, E_NOMEM, "the engine");
+	return 0;
+}
+
+static int open_link(struct acp *a, const struct acp_env *env, struct err *e)
+{
+	const struct link_env link = {
+		.loop = a->loop,
+		.log = a->log,
+		.path = a->path,
+		.argv = (const char *const *)a->argv,
+		.env = (const char *const *)a->envp,
+		.cwd = a->workspace,
+		.line_max = env->line_max,
+		.on_ready = acp_on_ready,
+		.on_down = acp_on_down,
+		.on_request = prompt_on_request,
+		.on_notification = prompt_on_notification,
+		.arg = a,
+	};
+
+	return link_open(&a->link, &link, e);
+}
+
+int acp_open(struct engine **out, const struct acp_env *env, struct err *e)
+{
+	struct acp *a = calloc(1, sizeof(*a));
+	struct engine *g = (struct engine *)a;
+	struct acp_sink sink = { acp_on_text, acp_on_thought, acp_on_tool, a };
+
+	*out = NULL;
+	if (!a)
+		return err_set(e, E_NOMEM, "the engine");
+	a->engine.ops = &acp_ops;
+	if (copy_settings(a, env, e) < 0 ||
+		acp_stream_open(&a->stream, &sink, ENGINE_ANSWER_MAX, e) < 0 ||
+		timer_new(&a->soon, a->loop, acp_on_soon, a, e) < 0 ||
+		timer_new(&a->grace, a->loop, acp_on_grace, a, e) < 0 ||
+		approvals_open(&a->approvals, e) < 0 || store_open(&a->store, env->db, e) < 0 ||
+		open_link(a, env, e) < 0) {
+		acp_close(&g);
+		return -1;
+	}
+	*out = g;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* agent/acp/acp.h: the engine that drives an agent by the Agent Client Protocol, version 1: Kimi
+ * Code, Claude, Codex, Gemini, Qwen, OpenCode and whatever else speaks it. */
+#ifndef AGENT_ACP_ACP_H
+#define AGENT_ACP_ACP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/engine.h"
+#include "base/db/db.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "tools/host/registry.h"
+
+#define ACP_OPEN_MS  60000 /* for its answer to session/new, load and resume */
+#define ACP_GRACE_MS 15000 /* from session/cancel to its end (acp, section 9) */
+
+struct acp_env {
+	struct loop *loop;
+	struct log *log;
+	struct db *db; /* tables acp_* are migrated by acp_open */
+	struct tools *tools;
+	const char *name; /* of the agent, for people and for telling sessions apart: "kimi" */
+	/* Everything below is copied. What is run: an absolute path, its argument vector and its
+	 * whole environment. */
+	const char *path;
+	const char *const *argv, *const *env;
+	const char *workspace; /* where it works */
+	const char *login;     /* what to type on the host to log it in; NULL: not known */
+	size_t line_max;       /* of a message in; 0: RPC_LINE_MAX */
+};
+
+int acp_open(struct engine **out, const struct acp_env *env, struct err *e);
+
+#endif

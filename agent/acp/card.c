@@ -1,0 +1,296 @@
+#include "agent/acp/card.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct cards {
+	struct card list[CARDS_MAX]; /* the oldest first */
+	size_t n;
+};
+
+static const char *const kinds[] = {
+	[CARD_OTHER] = "other",
+	[CARD_READ] = "read",
+	[CARD_EDIT] = "edit",
+	[CARD_DELETE] = "delete",
+	[CARD_MOVE] = "move",
+	[CARD_SEARCH] = "search",
+	[CARD_EXECUTE] = "execute",
+	[CARD_THINK] = "think",
+	[CARD_FETCH] = "fetch",
+	[CARD_SWITCH_MODE] = "switch_mode",
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+const char *card_kind_name(enum card_kind k)
+{
+	return (size_t)k < KINDS ? kinds[k] : kinds[CARD_OTHER];
+}
+
+/* --- The list --------------------------------------------------------------------------------- */
+
+static void card_release(struct card *c)
+{
+	free(c->id);
+	free(c->title);
+	free(c->command);
+	free(c->path);
+}
+
+int cards_open(struct cards **out, struct err *e)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : err_set(e, E_NOMEM, "the agent's tool calls");
+}
+
+void cards_clear(struct cards *c)
+{
+	while (c->n > 0)
+		card_release(&c->list[--c->n]);
+}
+
+void cards_close(struct cards **cp)
+{
+	if (*cp)
+		cards_clear(*cp);
+	free(*cp);
+	*cp = NULL;
+}
+
+struct card *cards_find(struct cards *c, struct view id)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (view_eqs(id, c->list[i].id))
+			return &c->list[i];
+	return NULL;
+}
+
+bool card_ended(const struct card *c)
+{
+	return c->status == CARD_COMPLETED || c->status == CARD_FAILED;
+}
+
+struct card *cards_unfinished(struct cards *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!card_ended(&c->list[i]))
+			return &c->list[i];
+	return NULL;
+}
+
+/* Room for one more: the oldest that has ended goes, else the oldest. */
+static void make_room(struct cards *c)
+{
+	size_t i = 0;
+
+	if (c->n < CARDS_MAX)
+		return;
+	while (i < c->n && !card_ended(&c->list[i]))
+		i++;
+	if (i == c->n)
+		i = 0;
+	card_release(&c->list[i]);
+	memmove(&c->list[i], &c->list[i + 1], (--c->n - i) * sizeof(c->list[0]));
+}
+
+/* JSON's texts hold no NUL. */
+static char *dup_view(struct view v)
+{
+	return strndup(v.p, v.n);
+}
+
+static struct card *add(struct cards *cards, struct view id)
+{
+	struct card c = { .id = dup_view(id), .title = strdup("") };
+
+	if (!c.id || !c.title) {
+		card_release(&c);
+		return NULL;
+	}
+	make_room(cards);
+	cards->list[cards->n] = c;
+	return &cards->list[cards->n++];
+}
+
+/* --- What it tells ---------------------------------------------------------------------------- */
+
+static bool member_text(const struct json *obj, const char *name, struct view *out)
+{
+	*out = VIEW_NONE;
+	return obj && json_type(obj) == JSON_OBJECT &&
+	       json_get_str(obj, name, JSON_OPTIONAL, 1, SIZE_MAX, out, NULL) == 1;
+}
+
+static void replace(char **text, struct view v)
+{
+	char *fresh = dup_view(v);
+
+	if (!fresh)
+		return;
+	free(*text);
+	*text = fresh;
+}
+
+static void take_kind(struct card *c, const struct json *call)
+{
+	struct view kind;
+
+	if (!member_text(call, "kind", &kind))
+		return;
+	c->kind = CARD_OTHER;
+	for (size_t i = 0; i < KINDS; i++)
+		if (view_eqs(kind, kinds[i]))
+			c->kind = (enum card_kind)i;
+}
+
+/* An unknown status changes nothing. */
+static void take_status(struct card *c, const struct json *call)
+{
+	static const char *const names[] = { "pending", "in_progress", "completed", "failed" };
+	struct view status;
+
+	if (!member_text(call, "status", &status))
+		return;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (view_eqs(status, names[i]))
+			c->status = (enum card_status)i;
+}
+
+/* A vector as one would type it: words with anything special in them are quoted. */
+static int add_word(struct str *out, struct view word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "%+,-./:=@_";
+	bool quote = word.n == 0;
+
+	for (size_t i = 0; i < word.n; i++)
+		quote = quote || !memchr(plain, word.p[i], sizeof(plain) - 1);
+	if (!quote)
+		return str_add(out, word);
+	(void)str_addc(out, '\'');
+	for (size_t i = 0; i < word.n; i++)
+		if (word.p[i] == '\'')
+			(void)str_adds(out, "'\\''");
+		else
+			(void)str_addc(out, word.p[i]);
+	return str_addc(out, '\'');
+}
+
+static char *join_words(const struct json *array)
+{
+	struct str out = STR_INIT(CARD_COMMAND_MAX);
+	bool good = json_count(array) > 0;
+	char *z = NULL;
+
+	json_each(item, array) {
+		struct view word;
+
+		good = good && json_str(item, &word) == 0;
+		if (!good)
+			break;
+		if (out.n > 0)
+			(void)str_addc(&out, ' ');
+		(void)add_word(&out, word);
+	}
+	if (good && str_ok(&out))
+		z = str_take(&out);
+	str_release(&out);
+	return z;
+}
+
+/* What is longer than a command may be counts as not shown. */
+static void take_command(struct card *c, const struct json *input)
+{
+	static const char *const names[] = { "command", "cmd", "script", NULL };
+
+	for (const char *const *name = names; *name; name++) {
+		const struct json *j = json_member(input, *name);
+		struct view text;
+		char *fresh = NULL;
+
+		if (!j)
+			continue;
+		if (json_str(j, &text) == 0 && text.n > 0 && text.n <= CARD_COMMAND_MAX)
+			fresh = dup_view(text);
+		else if (json_type(j) == JSON_ARRAY)
+			fresh = join_words(j);
+		free(c->command);
+		c->command = fresh;
+		return;
+	}
+}
+
+static void take_path(struct card *c, const struct json *input)
+{
+	static const char *const names[] = { "path", "file_path", "filePath", "abs_path", "url",
+		NULL };
+	struct view text;
+
+	for (const char *const *name = names; *name; name++) {
+		if (!member_text(input, *name, &text) || text.n > CARD_TITLE_MAX)
+			continue;
+		replace(&c->path, text);
+		return;
+	}
+}
+
+static void take_input(struct card *c, const struct json *input)
+{
+	if (!input || json_type(input) != JSON_OBJECT)
+		return;
+	take_command(c, input);
+	take_path(c, input);
+}
+
+/* Until a call has ended its content may be its arguments, as far as the model has written them:
+ * an object of JSON once they are whole. */
+static void take_written_input(struct card *c, const struct json *content)
+{
+	struct json_limits lim = json_limits_wire;
+	struct json *input = NULL;
+	struct view text;
+
+	if (!content || json_type(content) != JSON_ARRAY || card_ended(c))
+		return;
+	json_each(item, content) {
+		if (!member_text(json_member(item, "content"), "text", &text) || text.p[0] != '{')
+			continue;
+		if (json_read(&input, text, &lim, NULL) == 0)
+			take_input(c, input);
+		json_free(&input);
+	}
+}
+
+static void take_location(struct card *c, const struct json *locations)
+{
+	struct view path;
+
+	if (!locations || json_type(locations) != JSON_ARRAY)
+		return;
+	if (member_text(json_first(locations), "path", &path) && path.n <= CARD_TITLE_MAX)
+		replace(&c->path, path);
+}
+
+struct card *cards_take(struct cards *cards, const struct json *call)
+{
+	struct view id, title;
+	struct card *c;
+
+	if (!member_text(call, "toolCallId", &id) || id.n > CARD_ID_MAX)
+		return NULL;
+	c = cards_find(cards, id);
+	if (!c)
+		c = add(cards, id);
+	if (!c)
+		return NULL;
+	if (member_text(call, "title", &title))
+		replace(&c->title, view_cut(title, utf8_cut(title, CARD_TITLE_MAX)));
+	take_kind(c, call);
+	take_status(c, call);
+	take_location(c, json_member(call, "locations"));
+	take_written_input(c, json_member(call, "content"));
+	take_input(c, json_member(call, "rawInput"));
+	return c;
+}

@@ -1,0 +1,254 @@
+#include "agent/acp/permission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define TEXT_MAX ((size_t)4000)
+#define ARGS_MAX ((size_t)1 << 20)
+
+/* --- Options ---------------------------------------------------------------------------------- */
+
+static enum option_kind kind_of(const struct json *option)
+{
+	static const char *const names[] = {
+		[OPTION_OTHER] = "",
+		[OPTION_ALLOW_ONCE] = "allow_once",
+		[OPTION_ALLOW_ALWAYS] = "allow_always",
+		[OPTION_REJECT_ONCE] = "reject_once",
+		[OPTION_REJECT_ALWAYS] = "reject_always",
+		NULL,
+	};
+	int kind = OPTION_OTHER;
+
+	(void)json_get_enum(option, "kind", JSON_OPTIONAL, names, &kind, NULL);
+	return (enum option_kind)kind;
+}
+
+/* One line that can be shown. */
+static char *safe_name(struct view name)
+{
+	struct str safe = STR_INIT(64 * PERMISSION_OPTION_NAME);
+	char *z = NULL;
+
+	name = view_cut(name, utf8_cut(name, PERMISSION_OPTION_NAME));
+	if (text_safe(name, 0, &safe) == 0)
+		z = str_take(&safe);
+	str_release(&safe);
+	return z;
+}
+
+static int take_option(struct permission *p, const struct json *option, struct err *e)
+{
+	struct view id, name;
+
+	if (json_type(option) != JSON_OBJECT || json_get_str(option, "optionId", JSON_REQUIRED, 1,
+							PERMISSION_OPTION_ID, &id, e) < 0)
+		return err_set(e, E_FORMAT, "an option without an id");
+	for (size_t i = 0; i < p->n; i++)
+		if (view_eqs(id, p->ids[i]))
+			return err_set(e, E_FORMAT, "two options of one id");
+	if (json_get_str(option, "name", JSON_OPTIONAL, 1, SIZE_MAX, &name, NULL) != 1)
+		name = id;
+	p->ids[p->n] = strndup(id.p, id.n);
+	p->names[p->n] = safe_name(name);
+	p->kinds[p->n] = kind_of(option);
+	if (!p->ids[p->n] || !p->names[p->n++])
+		return err_set(e, E_NOMEM, "an option");
+	return 0;
+}
+
+static int take_options(struct permission *p, const struct json *params, struct err *e)
+{
+	const struct json *options;
+
+	if (json_get_array(params, "options", JSON_REQUIRED, PERMISSION_OPTIONS_MAX, &options, e) <
+		0)
+		return -1;
+	json_each(option, options) {
+		if (take_option(p, option, e) < 0)
+			return -1;
+	}
+	return p->n > 0 ? 0 : err_set(e, E_FORMAT, "no options");
+}
+
+static const char *first_of(const struct permission *p, enum option_kind best,
+	enum option_kind second)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->kinds[i] == best)
+			return p->ids[i];
+	for (size_t i = 0; i < p->n; i++)
+		if (p->kinds[i] == second)
+			return p->ids[i];
+	return NULL;
+}
+
+const char *permission_allow(const struct permission *p)
+{
+	return first_of(p, OPTION_ALLOW_ONCE, OPTION_ALLOW_ALWAYS);
+}
+
+const char *permission_reject(const struct permission *p)
+{
+	return first_of(p, OPTION_REJECT_ONCE, OPTION_REJECT_ALWAYS);
+}
+
+/* --- Questions -------------------------------------------------------------------------------- */
+
+static struct view text_of(const struct json *obj, const char *name)
+{
+	struct view v = VIEW_NONE;
+
+	if (obj && json_type(obj) == JSON_OBJECT)
+		(void)json_get_str(obj, name, JSON_OPTIONAL, 1, SIZE_MAX, &v, NULL);
+	return v;
+}
+
+/* More than one way to say yes is a choice, as plans and questions are. */
+static bool is_question(const struct permission *p, const struct card *card,
+	const struct json *call)
+{
+	const struct json *input = json_member(call, "rawInput");
+	int once = 0, always = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		once += p->kinds[i] == OPTION_ALLOW_ONCE;
+		always += p->kinds[i] == OPTION_ALLOW_ALWAYS;
+	}
+	if (once > 1 || always > 1)
+		return true;
+	return strcmp(card->title, "AskUserQuestion") == 0 ||
+	       (input && json_type(input) == JSON_OBJECT && json_member(input, "questions"));
+}
+
+/* What the call shows as text, else its title. */
+static int take_question(struct permission *p, const struct card *card, const struct json *call)
+{
+	const struct json *content = json_member(call, "content");
+
+	if (content && json_type(content) == JSON_ARRAY)
+		json_each(item, content) {
+			struct view v = text_of(json_member(item, "content"), "text");
+
+			if (v.n == 0)
+				continue;
+			if (p->text.n > 0)
+				(void)str_addc(&p->text, '\n');
+			(void)str_add(&p->text, view_cut(v, utf8_cut(v, TEXT_MAX - p->text.n - 1)));
+		}
+	if (p->text.n == 0)
+		(void)str_adds(&p->text, card->title);
+	return str_ok(&p->text) ? 0 : -1;
+}
+
+/* --- Deeds ------------------------------------------------------------------------------------ */
+
+/* A path of the agent's, which is absolute, as it stands in the workspace; another stays whole, and
+ * the tools refuse it. */
+static struct view inside(struct view path, const char *workspace)
+{
+	struct view root = view_of(workspace);
+
+	if (view_starts(path, root) && path.n > root.n + 1 && path.p[root.n] == '/')
+		return view_from(path, root.n + 1);
+	return path;
+}
+
+/* The new text of the file, from the difference that is shown or from the arguments. */
+static struct view new_text(const struct json *call)
+{
+	const struct json *content = json_member(call, "content");
+	struct view v;
+
+	if (content && json_type(content) == JSON_ARRAY)
+		json_each(item, content) {
+			v = text_of(item, "newText");
+			if (v.n > 0)
+				return v;
+		}
+	v = text_of(json_member(call, "rawInput"), "content");
+	return v.n > 0 ? v : text_of(json_member(call, "rawInput"), "new_string");
+}
+
+static void put_args(struct permission *p, const char *name, struct view value, const char *second,
+	struct view content)
+{
+	struct json_out w;
+
+	if (value.n == 0 || (second && content.n == 0))
+		return;
+	json_out_begin(&w, &p->args);
+	json_open(&w, NULL);
+	json_put_str(&w, name, value);
+	if (second)
+		json_put_str(&w, second, content);
+	json_close(&w);
+	if (json_out_end(&w, NULL) < 0)
+		str_reset(&p->args);
+}
+
+/* What the built-in tools would call it. What an agent does not show stays empty. */
+static void take_deed(struct permission *p, const struct card *c, const struct json *call,
+	const char *workspace)
+{
+	struct view path = inside(view_of(c->path), workspace);
+
+	switch (c->kind) {
+	case CARD_EDIT:
+		p->tool = "write_file";
+		put_args(p, "path", path, "content", new_text(call));
+		break;
+	case CARD_READ:
+		p->tool = "read_file";
+		put_args(p, "path", path, NULL, VIEW_NONE);
+		break;
+	case CARD_FETCH:
+		p->tool = "web_fetch";
+		put_args(p, "url", view_of(c->path), NULL, VIEW_NONE);
+		break;
+	default:
+		/* Whatever else it is, it can do what a command can. */
+		p->tool = "shell";
+		put_args(p, "command", view_of(c->command), NULL, VIEW_NONE);
+	}
+	/* A command is a command, whatever kind it is said to be. */
+	if (c->command && strcmp(p->tool, "shell") != 0) {
+		str_reset(&p->args);
+		p->tool = "shell";
+		put_args(p, "command", view_of(c->command), NULL, VIEW_NONE);
+	}
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+int permission_read(struct permission *p, const struct card *card, const struct json *params,
+	const char *workspace, struct err *e)
+{
+	const struct json *call = json_member(params, "toolCall");
+
+	memset(p, 0, sizeof(*p));
+	p->text = STR_INIT(2 * TEXT_MAX);
+	p->args = STR_INIT(ARGS_MAX);
+	p->tool = "shell";
+	if (take_options(p, params, e) < 0)
+		return -1;
+	p->question = is_question(p, card, call);
+	if (!p->question)
+		take_deed(p, card, call, workspace);
+	else if (take_question(p, card, call) < 0)
+		return err_set(e, E_NOMEM, "a question");
+	return 0;
+}
+
+void permission_release(struct permission *p)
+{
+	for (size_t i = 0; i < PERMISSION_OPTIONS_MAX; i++) {
+		free(p->ids[i]);
+		free((char *)(uintptr_t)p->names[i]);
+	}
+	str_release(&p->text);
+	str_release(&p->args);
+	memset(p, 0, sizeof(*p));
+}

@@ -1,0 +1,55 @@
+/* agent/acp/permission.h: what an agent wants a yes for, read from session/request_permission, and
+ * what it can be answered. Pure.
+ *
+ * An answer is an option that the agent has offered, found by its kind or by the user's pick, never
+ * by its place: several agents put "always" first. */
+#ifndef AGENT_ACP_PERMISSION_H
+#define AGENT_ACP_PERMISSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/acp/card.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+
+#define PERMISSION_OPTIONS_MAX 20
+#define PERMISSION_OPTION_ID   ((size_t)1024)
+#define PERMISSION_OPTION_NAME ((size_t)200) /* bytes shown of an option */
+
+enum option_kind {
+	OPTION_OTHER,
+	OPTION_ALLOW_ONCE,
+	OPTION_ALLOW_ALWAYS,
+	OPTION_REJECT_ONCE,
+	OPTION_REJECT_ALWAYS
+};
+
+struct permission {
+	/* The names of the options in their order, NULL-terminated; safe to show. */
+	const char *names[PERMISSION_OPTIONS_MAX + 1];
+	char *ids[PERMISSION_OPTIONS_MAX];
+	enum option_kind kinds[PERMISSION_OPTIONS_MAX];
+	size_t n;
+	/* It is a question with answers to choose from, not a deed to allow: its options share a
+	 * kind, or the agent says so. */
+	bool question;
+	/* Of a question: its text. Of a deed: the built-in tool that does the like, and the arguments
+	 * of that call; empty when the agent does not show what it would do. */
+	struct str text;
+	const char *tool; /* "shell", "write_file", "read_file", "web_fetch"; never NULL */
+	struct str args;
+};
+
+/* card: of the call that it is about, as far as it is known by now. E_FORMAT: no options, or too
+ * many, or two of one id. */
+int permission_read(struct permission *p, const struct card *card, const struct json *params,
+	const char *workspace, struct err *e);
+void permission_release(struct permission *p);
+
+/* The option that says yes, or no; NULL: none is offered. */
+const char *permission_allow(const struct permission *p);
+const char *permission_reject(const struct permission *p);
+
+#endif

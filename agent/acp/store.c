@@ -1,0 +1,109 @@
+#include "agent/acp/store.h"
+
+#include <stdlib.h>
+
+static const char *const steps[] = {
+	"CREATE TABLE acp_session("
+	"	agent TEXT NOT NULL,"
+	"	key TEXT NOT NULL,"
+	"	cwd TEXT NOT NULL,"
+	"	session TEXT NOT NULL,"
+	"	used_ms INTEGER NOT NULL,"
+	"	PRIMARY KEY(agent, key)"
+	") WITHOUT ROWID;",
+};
+
+enum { Q_GET, Q_PUT, Q_FORGET, Q_PRUNE, Q_COUNT };
+
+static const char *const queries[Q_COUNT] = {
+	[Q_GET] = "SELECT session FROM acp_session WHERE agent = ?1 AND key = ?2 AND cwd = ?3",
+	[Q_PUT] = "INSERT INTO acp_session(agent, key, cwd, session, used_ms)"
+		  " VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(agent, key) DO UPDATE SET"
+		  " cwd = excluded.cwd, session = excluded.session, used_ms = excluded.used_ms",
+	[Q_FORGET] = "DELETE FROM acp_session WHERE agent = ?1 AND key = ?2",
+	[Q_PRUNE] = "DELETE FROM acp_session WHERE (agent, key) NOT IN"
+		    " (SELECT agent, key FROM acp_session ORDER BY used_ms DESC LIMIT ?1)",
+};
+
+struct store {
+	struct db *db;
+	struct stmt *q[Q_COUNT];
+};
+
+int store_open(struct store **out, struct db *db, struct err *e)
+{
+	struct store *s = calloc(1, sizeof(*s));
+	int rc;
+
+	*out = NULL;
+	if (!s)
+		return err_set(e, E_NOMEM, "the agent's sessions");
+	s->db = db;
+	rc = db_migrate(db, "acp", steps, sizeof(steps) / sizeof(steps[0]), e);
+	for (int i = 0; rc == 0 && i < Q_COUNT; i++)
+		rc = stmt_open(&s->q[i], db, queries[i], e);
+	if (rc < 0)
+		store_close(&s);
+	*out = s;
+	return rc;
+}
+
+void store_close(struct store **sp)
+{
+	struct store *s = *sp;
+
+	if (!s)
+		return;
+	*sp = NULL;
+	for (int i = 0; i < Q_COUNT; i++)
+		stmt_close(&s->q[i]);
+	free(s);
+}
+
+int store_get(struct store *s, const char *agent, const char *key, const char *cwd, struct str *out,
+	struct err *e)
+{
+	struct stmt *q = s->q[Q_GET];
+	int rc;
+
+	stmt_text(q, 1, view_of(agent));
+	stmt_text(q, 2, view_of(key));
+	stmt_text(q, 3, view_of(cwd));
+	rc = stmt_step(q, e);
+	if (rc == 1 && str_add(out, stmt_col_text(q, 0)) < 0)
+		rc = err_set(e, E_NOMEM, "the agent's session");
+	stmt_reset(q);
+	return rc;
+}
+
+static int prune(struct store *s, struct err *e)
+{
+	stmt_int(s->q[Q_PRUNE], 1, STORE_ROWS_MAX);
+	return stmt_run(s->q[Q_PRUNE], e);
+}
+
+int store_put(struct store *s, const char *agent, const char *key, const char *cwd,
+	struct view session, int64_t now_ms, struct err *e)
+{
+	struct stmt *q = s->q[Q_PUT];
+
+	if (db_begin(s->db, e) < 0)
+		return -1;
+	stmt_text(q, 1, view_of(agent));
+	stmt_text(q, 2, view_of(key));
+	stmt_text(q, 3, view_of(cwd));
+	stmt_text(q, 4, session);
+	stmt_int(q, 5, now_ms);
+	if (stmt_run(q, e) < 0 || prune(s, e) < 0) {
+		db_rollback(s->db);
+		return -1;
+	}
+	return db_commit(s->db, e);
+}
+
+int store_forget(struct store *s, const char *agent, const char *key, struct err *e)
+{
+	stmt_text(s->q[Q_FORGET], 1, view_of(agent));
+	stmt_text(s->q[Q_FORGET], 2, view_of(key));
+	return stmt_run(s->q[Q_FORGET], e);
+}

@@ -1,0 +1,919 @@
+/* The engine that drives agents, with a scripted one (tests/agent/acp_agent.c) as a real process. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/acp/acp.h"
+#include "agent/acp/child.h"
+#include "tools/host/audit.h"
+#include "tools/host/policy.h"
+#include "scratch.h"
+
+#define PATIENCE 20000 /* passes of the loop of at most 50 ms */
+
+struct fix {
+	struct scratch dir;
+	struct loop *loop;
+	struct log *log;
+	struct db *db;
+	struct engine *engine;
+	struct policy *policy;
+	struct tools *tools;
+	char script[512], record[512];
+	uint64_t turn;
+	/* of the newest turn */
+	bool done;
+	enum engine_fail fail;
+	char detail[400];
+	struct str text, seen;
+	bool cancel_on_text;
+	int choice; /* the answer to whatever is asked */
+};
+
+#define LEAVE_OPEN (-9)
+
+static void answer(struct fix *f, const char *id)
+{
+	if (f->choice == LEAVE_OPEN)
+		f->engine->ops->cancel(f->engine, f->turn);
+	else
+		assert_int_equal(0, f->engine->ops->answer(f->engine, id, f->choice, NULL));
+}
+
+static void on_event(void *arg, const struct engine_event *ev)
+{
+	struct fix *f = arg;
+
+	assert_int_equal(f->turn, ev->turn);
+	assert_false(f->done);
+	switch (ev->type) {
+	case ENGINE_TEXT:
+		(void)str_add(&f->text, ev->text);
+		if (f->cancel_on_text)
+			f->engine->ops->cancel(f->engine, f->turn);
+		break;
+	case ENGINE_TOOL_STARTED:
+		(void)str_addf(&f->seen, "<%s:%.*s>", ev->name, VIEW_FMT(ev->text));
+		break;
+	case ENGINE_TOOL_FINISHED:
+		(void)str_addf(&f->seen, "</%s %s>", ev->name, ev->ok ? "ok" : "failed");
+		break;
+	case ENGINE_APPROVAL:
+		(void)str_addf(&f->seen, "{%s %.*s}", ev->name, VIEW_FMT(ev->text));
+		assert_true(ev->standard_choices);
+		answer(f, ev->id);
+		break;
+	case ENGINE_QUESTION:
+		(void)str_addf(&f->seen, "{?%.*s", VIEW_FMT(ev->text));
+		for (const char *const *c = ev->choices; *c; c++)
+			(void)str_addf(&f->seen, "|%s", *c);
+		(void)str_addc(&f->seen, '}');
+		answer(f, ev->id);
+		break;
+	case ENGINE_DONE:
+		f->done = true;
+		f->fail = ev->fail;
+		(void)snprintf(f->detail, sizeof(f->detail), "%s", ev->detail);
+		break;
+	default: break;
+	}
+}
+
+static void write_script(struct fix *f, const char *script)
+{
+	FILE *out = fopen(f->script, "we");
+
+	assert_non_null(out);
+	assert_true(fputs(script, out) >= 0);
+	assert_int_equal(0, fclose(out));
+}
+
+static void open_engine(struct fix *f)
+{
+	const char *const argv[] = { "acp_agent", f->script, f->record, NULL };
+	const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
+	const struct acp_env acp = {
+		.loop = f->loop,
+		.log = f->log,
+		.db = f->db,
+		.tools = f->tools,
+		.name = "scripted",
+		.path = ACP_AGENT,
+		.argv = argv,
+		.env = env,
+		.workspace = f->dir.dir,
+		.login = "scripted login",
+	};
+
+	assert_int_equal(0, acp_open(&f->engine, &acp, NULL));
+	f->engine->on_event = on_event;
+	f->engine->arg = f;
+}
+
+static int setup(void **state)
+{
+	struct fix *f = calloc(1, sizeof(*f));
+	char path[512];
+
+	assert_non_null(f);
+	scratch_make(&f->dir);
+	(void)snprintf(f->script, sizeof(f->script), "%s/script", f->dir.dir);
+	(void)snprintf(f->record, sizeof(f->record), "%s/record", f->dir.dir);
+	(void)snprintf(path, sizeof(path), "%s/state.db", f->dir.dir);
+	f->text = STR_INIT(1 << 24);
+	f->seen = STR_INIT(1 << 16);
+	assert_int_equal(0, loop_open(&f->loop, NULL, NULL));
+	assert_int_equal(0, log_open_fd(&f->log, STDERR_FILENO, LOG_ERROR, NULL));
+	assert_int_equal(0, db_open(&f->db, path, NULL));
+	write_script(f, "{}");
+	open_engine(f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fix *f = *state;
+
+	f->engine->ops->close(&f->engine);
+	tools_close(&f->tools);
+	policy_free(&f->policy);
+	db_close(&f->db);
+	log_close(&f->log);
+	loop_close(&f->loop);
+	str_release(&f->text);
+	str_release(&f->seen);
+	scratch_remove(&f->dir);
+	free(f);
+	return 0;
+}
+
+static void begin(struct fix *f, const char *text)
+{
+	const struct turn_input in = {
+		.turn = ++f->turn,
+		.conversation = "user",
+		.origin = ORIGIN_PHONE,
+		.text = view_of(text),
+		.language = "en",
+	};
+
+	f->done = false;
+	f->detail[0] = '\0';
+	str_reset(&f->text);
+	str_reset(&f->seen);
+	assert_int_equal(0, f->engine->ops->start(f->engine, &in, NULL));
+	assert_false(f->done);
+}
+
+static void step(struct fix *f)
+{
+	assert_int_equal(0, loop_step(f->loop, 50, NULL));
+}
+
+static void finish(struct fix *f)
+{
+	for (int i = 0; i < PATIENCE && !f->done; i++)
+		step(f);
+	assert_true(f->done);
+}
+
+static void ask(struct fix *f, const char *text)
+{
+	begin(f, text);
+	finish(f);
+}
+
+static char *recorded(const struct fix *f)
+{
+	struct str all = STR_INIT(1 << 24);
+	FILE *in = fopen(f->record, "re");
+	char buf[4096];
+	size_t n;
+
+	while (in && (n = fread(buf, 1, sizeof(buf), in)) > 0)
+		(void)str_add(&all, (struct view){ buf, n });
+	if (in)
+		(void)fclose(in);
+	return str_take(&all);
+}
+
+static int count(const struct fix *f, const char *what)
+{
+	char *all = recorded(f);
+	int n = 0;
+
+	assert_non_null(all);
+	for (const char *p = all; (p = strstr(p, what)) != NULL; p++)
+		n++;
+	free(all);
+	return n;
+}
+
+/* Until the agent has read that. */
+static void await(struct fix *f, const char *what)
+{
+	for (int i = 0; i < PATIENCE && count(f, what) == 0; i++)
+		step(f);
+	assert_true(count(f, what) > 0);
+}
+
+#define TEXT(t) \
+	"{\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\"," \
+	"\"text\":\"" t "\"}}}"
+#define END     "{\"result\":{\"stopReason\":\"end_turn\"}}"
+#define SAYS(t) "\"session/prompt\":[" TEXT(t) "," END "]"
+#define NO_RESUME \
+	"\"initialize\":[{\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":" \
+	"true}}}]"
+
+/* --- Turns ------------------------------------------------------------------------------------ */
+
+static void a_turn_brings_the_answer(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[" TEXT("you said ") "," TEXT("$prompt") "," END "]}");
+	ask(f, "hello\nthere");
+	assert_int_equal(ENGINE_OK, f->fail);
+	assert_string_equal("you said hello\nthere", str_cstr(&f->text));
+	assert_int_equal(1, count(f, "\"method\":\"session/new\""));
+	ask(f, "again");
+	assert_string_equal("you said again", str_cstr(&f->text));
+	/* the same process, the same session, and nothing opened anew */
+	assert_int_equal(1, count(f, "=== started"));
+	assert_int_equal(1, count(f, "\"method\":\"session/new\""));
+	assert_int_equal(2,
+		count(f, "\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s1\""));
+}
+
+static void it_is_greeted_as_the_protocol_says(void **state)
+{
+	struct fix *f = *state;
+
+	ask(f, "hello");
+	assert_int_equal(1, count(f, "\"id\":1,\"method\":\"initialize\",\"params\":{"
+				     "\"protocolVersion\":1,\"clientInfo\":{\"name\":\"kairo\""));
+	assert_int_equal(1, count(f, "\"method\":\"session/new\",\"params\":{\"cwd\":\"/"));
+	assert_int_equal(1, count(f, "\"mcpServers\":[]"));
+}
+
+static void tool_calls_are_shown(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f,
+		"{\"session/prompt\":[{\"update\":{\"sessionUpdate\":\"tool_call\",\"toolCallId\":\"t\","
+		"\"title\":\"Running: ls\",\"kind\":\"execute\",\"status\":\"in_progress\"}},"
+		"{\"update\":{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t\",\"status\":"
+		"\"completed\"}}," TEXT("done") "," END "]}");
+	ask(f, "hello");
+	assert_string_equal("<execute:Running: ls></execute ok>", str_cstr(&f->seen));
+	assert_string_equal("done", str_cstr(&f->text));
+}
+
+static void ends_are_told_apart(void **state)
+{
+	static const struct {
+		const char *steps, *text, *detail;
+		enum engine_fail fail;
+	} table[] = {
+		{ END, "", "", ENGINE_FAIL_EMPTY },
+		{ TEXT(" \\n") "," END, " \n", "", ENGINE_FAIL_EMPTY },
+		{ TEXT("no") ",{\"result\":{\"stopReason\":\"refusal\"}}", "no", "",
+			ENGINE_FAIL_REFUSED },
+		{ TEXT("half") ",{\"result\":{\"stopReason\":\"max_tokens\"}}",
+			"half\n\n(The answer reached its length limit and ends here.)", "",
+			ENGINE_OK },
+		{ TEXT("x") ",{\"result\":{\"stopReason\":\"max_turn_requests\"}}", "x",
+			"the agent's own limit of steps", ENGINE_FAIL_BUDGET },
+		{ TEXT("x") ",{\"result\":{\"stopReason\":\"cancelled\"}}", "x",
+			"the agent says that it was cancelled", ENGINE_FAIL_STALLED },
+		{ TEXT("x") ",{\"result\":{\"stopReason\":\"tomorrow\"}}", "x", "", ENGINE_OK },
+		{ TEXT("x") ",{\"result\":{}}", "x", "", ENGINE_OK },
+		{ TEXT("x") ",{\"result\":null}", "x", "", ENGINE_OK },
+		{ "{\"error\":{\"code\":-32000,\"message\":\"Authentication required\"}}", "",
+			"scripted login", ENGINE_FAIL_AGENT_LOGIN },
+		{ "{\"error\":{\"code\":-32603,\"message\":\"Internal error\",\"data\":{\"details\":"
+		  "\"400 key=sk-Ab12Cd34Ef56Gh78Ij90Kl12\"}}}",
+			"", "400 key=[redacted]", ENGINE_FAIL_PROVIDER },
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char script[800];
+
+		f->engine->ops->close(&f->engine);
+		(void)snprintf(script, sizeof(script), "{\"session/prompt\":[%s]}", table[i].steps);
+		write_script(f, script);
+		open_engine(f);
+		ask(f, "hello");
+		assert_int_equal(table[i].fail, f->fail);
+		assert_string_equal(table[i].text, str_cstr(&f->text));
+		assert_string_equal(table[i].detail, f->detail);
+	}
+}
+
+static void a_banner_and_half_lines_do_no_harm(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f,
+		"{\"initialize\":[{\"raw\":\"Welcome!\\n\\n[1]\\nnull\\n\"},{\"result\":{"
+		"\"protocolVersion\":1}}],\"session/prompt\":[{\"raw\":\"{\\\"jsonrpc\\\":\"},"
+		"{\"sleep_ms\":20},{\"raw\":\"\\\"2.0\\\"}\\n\"}," TEXT("fine") "," END "]}");
+	ask(f, "hello");
+	assert_int_equal(ENGINE_OK, f->fail);
+	assert_string_equal("fine", str_cstr(&f->text));
+}
+
+static void requests_it_does_not_know_are_refused(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[{\"ask\":{\"method\":\"craft/drainMidTurnQueue\"}},"
+			"{\"send\":{\"method\":\"qwen/notify/x\",\"params\":[]}}," TEXT(
+				"fine") "," END "]}");
+	ask(f, "hello");
+	assert_string_equal("fine", str_cstr(&f->text));
+	assert_int_equal(1, count(f, "{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-32601"));
+}
+
+static void a_flood_is_taken(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[{\"flood\":20000}," END "]}");
+	ask(f, "hello");
+	assert_int_equal(ENGINE_OK, f->fail);
+	assert_int_equal(20000 * 6, f->text.n);
+}
+
+static void updates_of_other_sessions_and_after_the_end_are_not_mixed_in(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f,
+		"{\"session/prompt\":[[{\"update_of\":{\"session\":\"other\",\"update\":{"
+		"\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":"
+		"\"foreign\"}}}}," TEXT("one") "," END "," TEXT("late") "],"
+									"[" TEXT("two") "," END
+											"]]}");
+	ask(f, "hello");
+	assert_string_equal("one", str_cstr(&f->text));
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(0, loop_step(f->loop, 20, NULL));
+	ask(f, "hello");
+	assert_string_equal("two", str_cstr(&f->text));
+}
+
+/* --- Sessions --------------------------------------------------------------------------------- */
+
+static void the_session_outlives_the_agent(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{" SAYS("one") "}");
+	ask(f, "hello");
+	f->engine->ops->close(&f->engine);
+	open_engine(f);
+	ask(f, "again");
+	assert_int_equal(2, count(f, "=== started"));
+	assert_int_equal(1, count(f, "\"method\":\"session/new\""));
+	assert_int_equal(1,
+		count(f, "\"method\":\"session/resume\",\"params\":{\"sessionId\":\"s1\""));
+	assert_string_equal("one", str_cstr(&f->text));
+}
+
+static void what_a_load_plays_back_is_dropped(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{" NO_RESUME "," SAYS("one") "}");
+	ask(f, "hello");
+	f->engine->ops->close(&f->engine);
+	write_script(f, "{" NO_RESUME
+			",\"session/load\":[{\"flood\":50},{\"result\":null}]," SAYS("two") "}");
+	open_engine(f);
+	ask(f, "again");
+	assert_int_equal(1, count(f, "\"method\":\"session/load\""));
+	assert_string_equal("two", str_cstr(&f->text));
+}
+
+static void a_session_that_is_gone_is_told_and_replaced(void **state)
+{
+	static const char *const codes[] = { "-32002", "-32602", "-32603" };
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < 3; i++) {
+		char script[600];
+
+		write_script(f, "{" SAYS("one") "}");
+		f->engine->ops->close(&f->engine);
+		open_engine(f);
+		ask(f, "hello");
+		f->engine->ops->close(&f->engine);
+		(void)unlink(f->record);
+		(void)snprintf(script, sizeof(script),
+			"{\"session/resume\":[{\"error\":{\"code\":%s,\"message\":\"no\"}}]," SAYS(
+				"two") "}",
+			codes[i]);
+		write_script(f, script);
+		open_engine(f);
+		ask(f, "again");
+		assert_string_equal(
+			"(The agent no longer has our conversation; this is a new one.)\n\ntwo",
+			str_cstr(&f->text));
+		/* an internal error is tried once more */
+		assert_int_equal(i == 2 ? 2 : 1, count(f, "\"method\":\"session/resume\""));
+		assert_int_equal(1, count(f, "\"method\":\"session/new\""));
+	}
+}
+
+static void a_new_conversation_is_a_new_session(void **state)
+{
+	struct fix *f = *state;
+	struct str reply = STR_INIT(1000);
+
+	write_script(f, "{" SAYS("one") "}");
+	ask(f, "hello");
+	assert_int_equal(0, f->engine->ops->command(f->engine, ENGINE_CMD_NEW, "user", VIEW_NONE,
+				    "en", &reply, NULL));
+	assert_true(reply.n > 0);
+	ask(f, "hello");
+	assert_int_equal(2, count(f, "\"method\":\"session/new\""));
+	str_release(&reply);
+}
+
+/* --- Deaths ----------------------------------------------------------------------------------- */
+
+static void a_death_ends_the_turn_and_the_next_message_resumes(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[" TEXT("half") ",{\"stderr\":\"out of luck\"},"
+							     "{\"exit\":3}]}");
+	ask(f, "hello");
+	assert_int_equal(ENGINE_FAIL_AGENT_ENDED, f->fail);
+	assert_string_equal("half", str_cstr(&f->text));
+	assert_string_equal("it ended with exit code 3: out of luck", f->detail);
+	write_script(f, "{" SAYS("back") "}");
+	loop_turn_clock(f->loop, 1000);
+	ask(f, "again");
+	assert_int_equal(ENGINE_OK, f->fail);
+	assert_string_equal("back", str_cstr(&f->text));
+	assert_int_equal(1, count(f, "\"method\":\"session/resume\""));
+}
+
+static void a_signal_is_named(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[{\"kill\":9}]}");
+	ask(f, "hello");
+	assert_int_equal(ENGINE_FAIL_AGENT_ENDED, f->fail);
+	assert_string_equal("it was ended by signal 9", f->detail);
+}
+
+static void one_that_dies_idle_is_started_again(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[" TEXT("one") "," END ",{\"exit\":0}]}");
+	ask(f, "hello");
+	assert_int_equal(ENGINE_OK, f->fail);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(0, loop_step(f->loop, 20, NULL));
+	loop_turn_clock(f->loop, 1000);
+	ask(f, "again");
+	assert_string_equal("one", str_cstr(&f->text));
+	assert_int_equal(2, count(f, "=== started"));
+}
+
+static void a_start_that_fails_is_told_each_time_and_slows_down(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"initialize\":[{\"stderr\":\"no config\"},{\"exit\":1}]}");
+	for (int i = 1; i <= 5; i++) {
+		ask(f, "hello");
+		assert_int_equal(ENGINE_FAIL_AGENT_START, f->fail);
+		assert_string_equal("it ended with exit code 1: no config", f->detail);
+		assert_int_equal(i, count(f, "=== started"));
+		if (i < 5)
+			loop_turn_clock(f->loop, 60000);
+	}
+	ask(f, "hello");
+	assert_int_equal(ENGINE_FAIL_AGENT_START, f->fail);
+	assert_non_null(strstr(f->detail, "5 times in a row"));
+	assert_int_equal(5, count(f, "=== started"));
+	write_script(f, "{" SAYS("better") "}");
+	loop_turn_clock(f->loop, 60000);
+	ask(f, "hello");
+	assert_string_equal("better", str_cstr(&f->text));
+}
+
+static void a_program_that_is_not_there_is_told(void **state)
+{
+	const char *const argv[] = { "nothing", NULL };
+	struct acp_env acp = { 0 };
+	struct fix *f = *state;
+
+	f->engine->ops->close(&f->engine);
+	acp.loop = f->loop;
+	acp.log = f->log;
+	acp.db = f->db;
+	acp.name = "nothing";
+	acp.path = "/nonexistent/agent";
+	acp.argv = argv;
+	acp.env = argv + 1;
+	acp.workspace = f->dir.dir;
+	assert_int_equal(0, acp_open(&f->engine, &acp, NULL));
+	f->engine->on_event = on_event;
+	f->engine->arg = f;
+	ask(f, "hello");
+	assert_int_equal(ENGINE_FAIL_AGENT_START, f->fail);
+	assert_non_null(strstr(f->detail, "/nonexistent/agent"));
+}
+
+static void another_version_is_refused(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"initialize\":[{\"result\":{\"protocolVersion\":2}}]}");
+	ask(f, "hello");
+	assert_int_equal(ENGINE_FAIL_AGENT_START, f->fail);
+	assert_non_null(strstr(f->detail, "version 1"));
+}
+
+static void silence_at_the_start_is_bounded(void **state)
+{
+	static const struct {
+		const char *script, *awaited, *told;
+		enum engine_fail fail;
+		int64_t ms;
+	} table[] = {
+		{ "{\"initialize\":[{\"sleep_ms\":600000}]}", "initialize",
+			"no answer to \"initialize\"", ENGINE_FAIL_AGENT_START, 30000 },
+		{ "{\"session/new\":[{\"sleep_ms\":600000}]}", "session/new", "login",
+			ENGINE_FAIL_STALLED, ACP_OPEN_MS },
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < 2; i++) {
+		f->engine->ops->close(&f->engine);
+		write_script(f, table[i].script);
+		open_engine(f);
+		begin(f, "hello");
+		await(f, table[i].awaited);
+		loop_turn_clock(f->loop, table[i].ms - 1);
+		step(f);
+		assert_false(f->done);
+		loop_turn_clock(f->loop, 1);
+		finish(f);
+		assert_int_equal(table[i].fail, f->fail);
+		assert_non_null(strstr(f->detail, table[i].told));
+	}
+}
+
+/* --- Cancelling ------------------------------------------------------------------------------- */
+
+static void cancelled_means_cancelled_whatever_comes_back(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[" TEXT("one") ",{\"until\":\"session/cancel\"}," TEXT(
+				"more") "," END "]}");
+	f->cancel_on_text = true;
+	ask(f, "hello");
+	assert_int_equal(ENGINE_FAIL_CANCELLED, f->fail);
+	assert_string_equal("one", str_cstr(&f->text));
+	assert_int_equal(1,
+		count(f, "\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"s1\"}"));
+	assert_int_equal(1, count(f, "=== started"));
+}
+
+static void one_that_ignores_a_cancel_is_ended_and_resumed(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[" TEXT("one") ",{\"sleep_ms\":600000}]}");
+	f->cancel_on_text = true;
+	begin(f, "hello");
+	await(f, "session/cancel");
+	f->cancel_on_text = false;
+	loop_turn_clock(f->loop, ACP_GRACE_MS - 1);
+	step(f);
+	assert_false(f->done);
+	loop_turn_clock(f->loop, 1);
+	finish(f);
+	assert_int_equal(ENGINE_FAIL_CANCELLED, f->fail);
+	write_script(f, "{" SAYS("back") "}");
+	loop_turn_clock(f->loop, CHILD_EOF_MS);
+	begin(f, "again");
+	for (int i = 0; i < PATIENCE && !f->done; i++) {
+		step(f);
+		loop_turn_clock(f->loop, 500);
+	}
+	assert_true(f->done);
+	assert_string_equal("back", str_cstr(&f->text));
+	assert_int_equal(1, count(f, "\"method\":\"session/resume\""));
+}
+
+static void a_cancel_before_the_prompt_ends_at_once(void **state)
+{
+	static const char *const scripts[] = { "{\"initialize\":[{\"sleep_ms\":600000}]}",
+		"{\"session/new\":[{\"sleep_ms\":600000}]}" };
+	static const char *const awaited[] = { "initialize", "session/new" };
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < 2; i++) {
+		f->engine->ops->close(&f->engine);
+		write_script(f, scripts[i]);
+		open_engine(f);
+		begin(f, "hello");
+		await(f, awaited[i]);
+		f->engine->ops->cancel(f->engine, f->turn);
+		f->engine->ops->cancel(f->engine, f->turn);
+		finish(f);
+		assert_int_equal(ENGINE_FAIL_CANCELLED, f->fail);
+		assert_int_equal(0, count(f, "session/prompt"));
+	}
+}
+
+static void the_end_is_polite(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[" TEXT("one") ",{\"sleep_ms\":600000}]}");
+	begin(f, "hello");
+	await(f, "session/prompt");
+	for (int i = 0; i < PATIENCE && f->text.n == 0; i++)
+		step(f);
+	f->engine->ops->close(&f->engine);
+	assert_int_equal(1, count(f, "session/cancel"));
+	open_engine(f);
+	f->done = true;
+}
+
+/* --- Permissions ------------------------------------------------------------------------------ */
+
+/* The engine anew, with tools under a policy. */
+static void with_policy(struct fix *f, const struct policy_rules *rules)
+{
+	struct tools_env env = { .loop = f->loop, .log = f->log, .helper = KAIRO_TOOL };
+
+	f->engine->ops->close(&f->engine);
+	tools_close(&f->tools);
+	policy_free(&f->policy);
+	(void)unlink(f->record);
+	assert_int_equal(0, policy_open(&f->policy, rules, NULL));
+	env.workspace = f->dir.dir;
+	env.policy = f->policy;
+	assert_int_equal(0, tools_open(&f->tools, &env, NULL));
+	open_engine(f);
+}
+
+#define ASK(call) \
+	"{\"ask\":{\"method\":\"session/request_permission\",\"params\":{\"sessionId\":" \
+	"\"$session\",\"toolCall\":{\"toolCallId\":\"t\"," call "},\"options\":[{\"optionId\":" \
+	"\"always\",\"name\":\"Always\",\"kind\":\"allow_always\"},{\"optionId\":\"once\"," \
+	"\"name\":\"Once\",\"kind\":\"allow_once\"},{\"optionId\":\"no\",\"name\":\"No\"," \
+	"\"kind\":\"reject_once\"}]}}}"
+#define SCRIPT(call) "{\"session/prompt\":[" ASK(call) "," TEXT("done") "," END "]}"
+#define COMMAND(c)   "\"kind\":\"execute\",\"title\":\"Bash\",\"rawInput\":{\"command\":\"" c "\"}"
+
+static void policy_decides_what_an_agent_may_do(void **state)
+{
+	static const char *const entries[] = { "ls -l", NULL };
+	static const struct {
+		const char *call, *asked, *option;
+		enum shell_rule shell;
+		enum verdict write;
+		int choice;
+	} table[] = {
+		{ COMMAND("ls -l"), "", "no", SHELL_DENY, VERDICT_DENY, 0 },
+		{ COMMAND("ls -l"), "", "once", SHELL_ALLOWLIST, VERDICT_DENY, 0 },
+		{ COMMAND("ls -l; rm x"), "", "no", SHELL_ALLOWLIST, VERDICT_DENY, 0 },
+		{ COMMAND("rm x"), "{shell ", "once", SHELL_ASK, VERDICT_DENY, APPROVAL_ONCE },
+		{ COMMAND("rm x"), "{shell ", "once", SHELL_ASK, VERDICT_DENY,
+			APPROVAL_CONVERSATION },
+		{ COMMAND("rm x"), "{shell ", "no", SHELL_ASK, VERDICT_DENY, APPROVAL_NO },
+		{ COMMAND("rm x"), "{shell ", "no", SHELL_ASK, VERDICT_DENY, ANSWER_NONE },
+		{ COMMAND("rm x"), "{shell ", "no", SHELL_ASK, VERDICT_DENY, ANSWER_UNASKED },
+		/* what is hidden is never just allowed, and is asked for as hidden */
+		{ "\"kind\":\"execute\",\"title\":\"Bash\"", "", "no", SHELL_ALLOWLIST,
+			VERDICT_ALLOW, 0 },
+		{ "\"kind\":\"execute\",\"title\":\"Bash\"", "{shell }", "once", SHELL_ASK,
+			VERDICT_ALLOW, APPROVAL_ONCE },
+		{ "\"title\":\"x\"", "", "no", SHELL_DENY, VERDICT_ALLOW, 0 },
+		{ "\"kind\":\"think\"", "{shell }", "no", SHELL_ASK, VERDICT_ALLOW, APPROVAL_NO },
+		{ "\"kind\":\"edit\",\"locations\":[{\"path\":\"/w\"}]", "", "no", SHELL_DENY,
+			VERDICT_DENY, 0 },
+		{ "\"kind\":\"edit\",\"locations\":[{\"path\":\"/w\"}]", "{write_file }", "once",
+			SHELL_DENY, VERDICT_ALLOW, APPROVAL_ONCE },
+		{ "\"kind\":\"edit\",\"rawInput\":{\"file_path\":\"a\",\"content\":\"x\"}", "",
+			"once", SHELL_DENY, VERDICT_ALLOW, 0 },
+		/* a command is a command, whatever it calls itself */
+		{ "\"kind\":\"edit\",\"rawInput\":{\"path\":\"a\",\"content\":\"x\",\"command\":"
+		  "\"rm x\"}",
+			"", "no", SHELL_DENY, VERDICT_ALLOW, 0 },
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct policy_rules rules = { .shell = table[i].shell,
+			.shell_allow = entries,
+			.write = table[i].write,
+			.web = VERDICT_DENY };
+		char script[1500], want[120];
+
+		(void)snprintf(script, sizeof(script), SCRIPT("%s"), table[i].call);
+		write_script(f, script);
+		with_policy(f, &rules);
+		f->choice = table[i].choice;
+		ask(f, "hello");
+		assert_int_equal(ENGINE_OK, f->fail);
+		assert_string_equal("done", str_cstr(&f->text));
+		if (table[i].asked[0])
+			assert_non_null(strstr(str_cstr(&f->seen), table[i].asked));
+		else
+			assert_null(strchr(str_cstr(&f->seen), '{'));
+		(void)snprintf(want, sizeof(want),
+			"\"id\":0,\"result\":{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"%s\"}}",
+			table[i].option);
+		assert_int_equal(1, count(f, want));
+	}
+}
+
+static void a_consent_for_the_conversation_holds_for_the_same_only(void **state)
+{
+	const struct policy_rules rules = { .shell = SHELL_ASK };
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[[" ASK(COMMAND("make")) "," END "],[" ASK(COMMAND(
+				"make")) "," END "],[" ASK(COMMAND("make x")) "," END "]]}");
+	with_policy(f, &rules);
+	f->choice = APPROVAL_CONVERSATION;
+	ask(f, "hello");
+	assert_non_null(strstr(str_cstr(&f->seen), "{shell"));
+	ask(f, "hello");
+	assert_null(strstr(str_cstr(&f->seen), "{shell"));
+	ask(f, "hello");
+	assert_non_null(strstr(str_cstr(&f->seen), "{shell"));
+	/* to the agent it is once each time */
+	assert_int_equal(3, count(f, "\"optionId\":\"once\""));
+}
+
+static void no_and_stop_ends_the_turn(void **state)
+{
+	const struct policy_rules rules = { .shell = SHELL_ASK };
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[" ASK(
+				COMMAND("make")) ",{\"until\":\"session/cancel\"}," END "]}");
+	with_policy(f, &rules);
+	f->choice = APPROVAL_STOP;
+	ask(f, "hello");
+	assert_int_equal(ENGINE_FAIL_CANCELLED, f->fail);
+	assert_int_equal(1, count(f, "\"outcome\":{\"outcome\":\"cancelled\"}"));
+	assert_int_equal(1, count(f, "session/cancel"));
+}
+
+static void a_cancel_answers_what_is_open_at_once(void **state)
+{
+	const struct policy_rules rules = { .shell = SHELL_ASK };
+	struct fix *f = *state;
+
+	/* this one goes on only when its question is answered */
+	write_script(f, "{\"session/prompt\":[" ASK(COMMAND("make")) "," END "]}");
+	with_policy(f, &rules);
+	f->choice = LEAVE_OPEN;
+	ask(f, "hello");
+	assert_int_equal(ENGINE_FAIL_CANCELLED, f->fail);
+	assert_int_equal(1, count(f, "\"outcome\":{\"outcome\":\"cancelled\"}"));
+	assert_int_equal(1, count(f, "=== started"));
+}
+
+/* kimi-engine-notes: the shape of a question, and the ids of its answers. */
+static void a_question_offers_the_answers_of_the_agent_only(void **state)
+{
+	static const struct {
+		int choice;
+		const char *option;
+	} table[] = { { 0, "q0_opt_0" }, { 1, "q0_opt_1" }, { 2, "q0_skip" },
+		{ ANSWER_NONE, "q0_skip" }, { ANSWER_UNASKED, "q0_skip" } };
+	const struct policy_rules rules = { .shell = SHELL_DENY };
+	struct fix *f = *state;
+
+	write_script(f,
+		"{\"session/prompt\":[{\"ask\":{\"method\":\"session/request_permission\",\"params\":{"
+		"\"sessionId\":\"$session\",\"toolCall\":{\"title\":\"AskUserQuestion\",\"toolCallId\":"
+		"\"t\",\"content\":[{\"type\":\"content\",\"content\":{\"type\":\"text\",\"text\":"
+		"\"red or blue?\"}}]},\"options\":[{\"kind\":\"allow_once\",\"name\":\"red\",\"optionId\":"
+		"\"q0_opt_0\"},{\"kind\":\"allow_once\",\"name\":\"blue\",\"optionId\":\"q0_opt_1\"},{"
+		"\"kind\":\"reject_once\",\"name\":\"Skip\",\"optionId\":\"q0_skip\"}]}}}," END
+		"]}");
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char want[100];
+
+		with_policy(f, &rules);
+		f->choice = table[i].choice;
+		ask(f, "hello");
+		assert_string_equal("{?red or blue?|red|blue|Skip}", str_cstr(&f->seen));
+		(void)snprintf(want, sizeof(want), "\"optionId\":\"%s\"", table[i].option);
+		assert_int_equal(1, count(f, want));
+	}
+}
+
+static void a_request_that_is_none_is_cancelled(void **state)
+{
+	static const char *const params[] = {
+		"{}",
+		"{\"sessionId\":\"$session\",\"toolCall\":{\"toolCallId\":\"t\"},\"options\":[]}",
+		"{\"sessionId\":\"$session\",\"toolCall\":{},\"options\":[{\"optionId\":\"a\"}]}",
+		"{\"sessionId\":\"$session\",\"toolCall\":{\"toolCallId\":\"t\"},\"options\":[{"
+		"\"optionId\":\"a\"},{\"optionId\":\"a\"}]}",
+		"{\"sessionId\":\"$session\",\"toolCall\":{\"toolCallId\":\"t\"},\"options\":[7]}",
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
+		char script[600];
+
+		(void)snprintf(script, sizeof(script),
+			"{\"session/prompt\":[{\"ask\":{\"method\":\"session/request_permission\","
+			"\"params\":%s}}," TEXT("done") "," END "]}",
+			params[i]);
+		write_script(f, script);
+		with_policy(f, &(struct policy_rules){ .shell = SHELL_ASK });
+		ask(f, "hello");
+		assert_string_equal("done", str_cstr(&f->text));
+		assert_int_equal(1, count(f, "\"outcome\":{\"outcome\":\"cancelled\"}"));
+	}
+}
+
+static void an_agent_that_dies_with_a_question_open_ends_it(void **state)
+{
+	const struct policy_rules rules = { .shell = SHELL_ASK };
+	struct fix *f = *state;
+
+	write_script(f,
+		"{\"session/prompt\":[{\"ask_later\":{\"method\":\"session/request_permission\","
+		"\"params\":{\"sessionId\":\"$session\",\"toolCall\":{\"toolCallId\":\"t\"},"
+		"\"options\":[{\"optionId\":\"a\",\"kind\":\"allow_once\"}]}}},{\"exit\":1}]}");
+	with_policy(f, &rules);
+	f->choice = APPROVAL_ONCE;
+	ask(f, "hello");
+	assert_int_equal(ENGINE_FAIL_AGENT_ENDED, f->fail);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_turn_brings_the_answer),
+		T(it_is_greeted_as_the_protocol_says),
+		T(tool_calls_are_shown),
+		T(ends_are_told_apart),
+		T(a_banner_and_half_lines_do_no_harm),
+		T(requests_it_does_not_know_are_refused),
+		T(a_flood_is_taken),
+		T(updates_of_other_sessions_and_after_the_end_are_not_mixed_in),
+		T(the_session_outlives_the_agent),
+		T(what_a_load_plays_back_is_dropped),
+		T(a_session_that_is_gone_is_told_and_replaced),
+		T(a_new_conversation_is_a_new_session),
+		T(a_death_ends_the_turn_and_the_next_message_resumes),
+		T(a_signal_is_named),
+		T(one_that_dies_idle_is_started_again),
+		T(a_start_that_fails_is_told_each_time_and_slows_down),
+		T(a_program_that_is_not_there_is_told),
+		T(another_version_is_refused),
+		T(silence_at_the_start_is_bounded),
+		T(cancelled_means_cancelled_whatever_comes_back),
+		T(one_that_ignores_a_cancel_is_ended_and_resumed),
+		T(a_cancel_before_the_prompt_ends_at_once),
+		T(the_end_is_polite),
+		T(policy_decides_what_an_agent_may_do),
+		T(a_consent_for_the_conversation_holds_for_the_same_only),
+		T(no_and_stop_ends_the_turn),
+		T(a_cancel_answers_what_is_open_at_once),
+		T(a_question_offers_the_answers_of_the_agent_only),
+		T(a_request_that_is_none_is_cancelled),
+		T(an_agent_that_dies_with_a_question_open_ends_it),
+	};
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
