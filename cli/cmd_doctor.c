@@ -14,6 +14,8 @@
 #include "base/json.h"
 #include "channel/daemon.h"
 #include "channel/ilink/ilink.h"
+#include "agent/acp/preset.h"
+#include "cli/agent.h"
 #include "cli/app.h"
 #include "cli/client.h"
 #include "cli/policy.h"
@@ -467,6 +469,34 @@ static void check_model(struct doctor *d)
 			d->cfg->model.api_key[0] ? "the key is accepted" : "no key is asked for");
 }
 
+/* --- The agent, where another one does the work ----------------------------------------------- */
+
+static void check_agent(struct doctor *d)
+{
+	const struct acp_preset *preset = acp_preset_find(d->cfg->acp.preset);
+	char workspace[PATH_SIZE], program[PATH_SIZE];
+	bool named = !d->cfg->acp.command[0];
+	struct err e = ERR_INIT;
+
+	if (workspace_find(workspace, d->cfg->workspace, d->home->root, false, &e) < 0 ||
+		agent_find(d->cfg, workspace, program, &e) < 0) {
+		bad(d, true, "agent",
+			"kairo config set acp.preset NAME for another one, or engine react for the "
+			"built-in one",
+			"%s", e.msg);
+		return;
+	}
+	if (named && preset)
+		ok("agent", "%s, %s; to log it in: %s", preset->title, program, preset->login);
+	else
+		ok("agent", "%s", program);
+	if (strcmp(d->cfg->policy.shell, "ask") != 0)
+		bad(d, false, "agent",
+			"kairo config set policy.shell ask, to be asked on the phone instead",
+			"policy.shell is %s: whatever the agent asks leave for is refused",
+			d->cfg->policy.shell);
+}
+
 static void check_search(struct doctor *d)
 {
 	struct str names = STR_INIT(160);
@@ -570,7 +600,10 @@ int cmd_doctor(const struct home *h, int argc, char **argv)
 		check_workspace(&d);
 		check_sandbox(&d);
 		check_account(&d);
-		check_model(&d);
+		if (strcmp(d.cfg->engine, "acp") == 0)
+			check_agent(&d);
+		else
+			check_model(&d);
 		check_search(&d);
 		check_daemon(&d);
 	}

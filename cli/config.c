@@ -237,7 +237,7 @@ static int put_string(struct config *c, const struct row *r, const char *s, stru
 static int put_list(struct config *c, const struct row *r, const char *const *items, size_t n,
 	struct err *e)
 {
-	bool paths = r->offset == OFFSET(sandbox.read);
+	bool paths = r->offset == OFFSET(sandbox.read) || r->offset == OFFSET(acp.write);
 	char **list = calloc(n + 1, sizeof(*list));
 
 	if (!list)
@@ -408,11 +408,11 @@ static int check_users(char *const *list, struct err *e)
 	return 0;
 }
 
-static int check_folders(char *const *list, struct err *e)
+static int check_folders(const char *name, char *const *list, struct err *e)
 {
 	for (; list && *list; list++)
 		if ((*list)[0] != '/' || !is_path(*list))
-			return err_set(e, E_FORMAT, "sandbox.read: expected absolute paths");
+			return err_set(e, E_FORMAT, "%s: expected absolute paths", name);
 	return 0;
 }
 
@@ -435,7 +435,12 @@ static int check(const struct config *c, const struct row *r, struct err *e)
 	case OFFSET(ilink.bot_agent):
 	case OFFSET(ilink.route_tag): return check_word(name, get_string(c, r), e);
 	case OFFSET(allowed_users): return check_users(c->allowed_users, e);
-	case OFFSET(sandbox.read): return check_folders(c->sandbox.read, e);
+	case OFFSET(sandbox.read): return check_folders(name, c->sandbox.read, e);
+	case OFFSET(acp.write): return check_folders(name, c->acp.write, e);
+	case OFFSET(acp.command):
+		return !c->acp.command[0] || c->acp.command[0][0]
+		               ? 0
+		               : err_set(e, E_FORMAT, "%s: expected a program first", name);
 	case OFFSET(policy.shell_allow): return policy_check_lists(c->policy.shell_allow, NULL, e);
 	case OFFSET(policy.tools): return policy_check_lists(NULL, c->policy.tools, e);
 	case OFFSET(search.order): return search_check_order(c->search.order, e);

@@ -1,0 +1,151 @@
+"""engine = "acp": a scripted agent (tests/agent/acp_agent.c) behind the whole daemon."""
+
+import json
+import os
+import signal
+
+from harness import BUILD, Case, alive, descendants, main, wait_for
+
+AGENT = os.path.join(BUILD, "tests", "agent", "acp_agent")
+END = {"result": {"stopReason": "end_turn"}}
+
+
+def text(words):
+    return {"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": words}}}
+
+
+def permission(command, call="t1"):
+    return {"ask": {"method": "session/request_permission", "params": {
+        "sessionId": "$session",
+        "toolCall": {"toolCallId": call, "title": "Bash", "kind": "execute", "rawInput": {"command": command}},
+        "options": [{"optionId": "always", "name": "Always", "kind": "allow_always"},
+                    {"optionId": "once", "name": "Once", "kind": "allow_once"},
+                    {"optionId": "no", "name": "No", "kind": "reject_once"}]}}}
+
+
+class Acp(Case):
+    def setUp(self):
+        super().setUp()
+        self.agent = os.path.join(self.folder, "agent")
+        os.mkdir(self.agent)
+        self.script({})
+        self.kairo.config(engine="acp", language="en", acp__command=[AGENT, self.path("script"), self.path("record")],
+                          acp__write=[self.agent, os.path.dirname(AGENT)])
+
+    def path(self, name):
+        return os.path.join(self.agent, name)
+
+    def script(self, script):
+        with open(self.path("script"), "w", encoding="utf-8") as f:
+            json.dump(script, f)
+
+    def record(self):
+        with open(self.path("record"), encoding="utf-8") as f:
+            return f.read()
+
+    def agents(self):
+        """The pids of the agent's processes below the daemon."""
+        found = []
+        for pid in descendants(self.kairo.pid()):
+            with open("/proc/%d/cmdline" % pid, "rb") as f:
+                words = f.read().split(b"\0")
+            if words and words[0] == AGENT.encode():
+                found.append(pid)
+        return found
+
+    def test_the_agent_answers(self):
+        self.script({"session/prompt": [text("You said: **$prompt**"), END]})
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["You said: **hello**"])
+        self.assertEqual(self.ask("again"), ["You said: **again**"])
+        self.assertEqual(self.record().count("=== started"), 1)
+        self.assertIn("acp, agent (scripted 1.0)", self.kairo.status()["engine"])
+
+    def test_nothing_is_started_before_it_is_needed(self):
+        self.kairo.start()
+        self.kairo.idle()
+        self.assertEqual(self.agents(), [])
+
+    def test_the_session_outlives_the_daemon(self):
+        self.script({"session/prompt": [text("in $session"), END]})
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["in s1"])
+        self.kairo.idle()
+        self.kairo.run("restart")
+        self.assertEqual(self.ask("again"), ["in s1"])
+        self.assertIn('"method":"session/resume"', self.record())
+
+    def test_an_agent_that_is_killed_is_told_and_started_again(self):
+        self.script({"session/prompt": [[text("begun"), {"sleep_ms": 600000}], [text("back"), END]]})
+        self.kairo.start()
+        self.sim.inject("hello")
+        pid = wait_for(self.agents, "the agent")[0]
+        wait_for(lambda: "session/prompt" in self.record(), "the prompt")
+        os.kill(pid, signal.SIGKILL)
+        self.sim.wait("sent", 2)
+        self.assertIn("The agent on your computer ended", " ".join(self.sim.texts()))
+        self.script({"session/prompt": [text("back"), END]})
+        self.assertEqual(self.ask("again"), ["back"])
+
+    def test_no_process_is_left_behind(self):
+        self.script({"session/prompt": [text("one"), END]})
+        for end in (lambda: self.kairo.stop(), lambda: self.kairo.kill()):
+            self.kairo.start()
+            self.ask("hello")
+            pids = self.agents()
+            self.assertEqual(len(pids), 1)
+            end()
+            wait_for(lambda: not any(alive(p) for p in pids), "the agent to be gone")
+
+    def test_stop_is_obeyed_and_the_session_stays(self):
+        self.script({"session/prompt": [[text("begun"), {"until": "session/cancel"}, text("late"),
+                                         {"result": {"stopReason": "cancelled"}}],
+                                        [text("in $session"), END]]})
+        self.kairo.start()
+        self.sim.inject("hello")
+        wait_for(lambda: os.path.exists(self.path("record")) and "session/prompt" in self.record(), "the prompt")
+        self.assertIn("Stopped", " ".join(self.ask("/stop")))
+        self.kairo.idle()
+        self.assertEqual(self.ask("again"), ["in s1"])
+        self.assertNotIn("late", " ".join(self.sim.texts()))
+
+    def test_a_command_is_denied_by_default(self):
+        self.script({"session/prompt": [permission("ls"), text("done"), END]})
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["done"])
+        self.assertIn('"outcome":"selected","optionId":"no"', self.record())
+
+    def test_a_command_is_asked_for_on_the_phone(self):
+        self.kairo.config(policy__shell="ask")
+        self.script({"session/prompt": [permission("make all"), text("done"), END]})
+        self.kairo.start()
+        for choice, option in (("1", "once"), ("3", "no")):
+            question = self.ask("hello")[0]
+            self.assertIn("make all", question)
+            self.assertEqual(self.ask(choice), ["done"])
+            self.assertIn('"optionId":"%s"' % option, self.record().splitlines()[-1])
+            self.kairo.idle()
+
+    def test_an_agent_that_is_not_there_is_told(self):
+        self.kairo.config(acp__command=["/nonexistent/agent"])
+        p = self.kairo.run("start", code=1)
+        self.assertIn("/nonexistent/agent", p.err)
+
+    def test_a_login_that_is_missing_is_told(self):
+        self.script({"session/new": [{"error": {"code": -32000, "message": "Authentication required"}}]})
+        self.kairo.start()
+        self.assertIn("is not logged in", self.ask("hello")[0])
+
+    def test_secrets_of_the_daemon_do_not_reach_it(self):
+        self.script({"session/prompt": [text("one"), END]})
+        self.kairo.run("config", "set", "model.api_key", "--stdin", stdin=b"sk-0123456789abcdefghijABCDEFGHIJ\n")
+        self.kairo.start(env={"KAIRO_MODEL_API_KEY": "sk-9876543210abcdefghijABCDEFGHIJ", "SOME_TOKEN": "xyz"})
+        self.ask("hello")
+        with open("/proc/%d/environ" % self.agents()[0], "rb") as f:
+            names = {pair.split(b"=")[0] for pair in f.read().split(b"\0") if pair}
+        self.assertIn(b"HOME", names)
+        self.assertEqual({n for n in names if b"KAIRO" in n or b"TOKEN" in n or b"KEY" in n}, set())
+
+
+if __name__ == "__main__":
+    main()
