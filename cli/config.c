@@ -438,7 +438,7 @@ static int check(const struct config *c, const struct row *r, struct err *e)
 	case OFFSET(sandbox.read): return check_folders(name, c->sandbox.read, e);
 	case OFFSET(acp.write): return check_folders(name, c->acp.write, e);
 	case OFFSET(acp.command):
-		return !c->acp.command[0] || c->acp.command[0][0]
+		return !c->acp.command || !c->acp.command[0] || c->acp.command[0][0]
 		               ? 0
 		               : err_set(e, E_FORMAT, "%s: expected a program first", name);
 	case OFFSET(policy.shell_allow): return policy_check_lists(c->policy.shell_allow, NULL, e);

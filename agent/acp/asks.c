@@ -64,7 +64,7 @@ static void ask_choice(struct acp *a, struct asked *k)
 	struct engine_event ev = { .type = ENGINE_QUESTION, .turn = a->turn, .id = k->id };
 
 	ev.text = str_view(&k->what.text);
-	ev.choices = k->what.names;
+	ev.choices = (const char *const *)k->what.names;
 	acp_emit(a, &ev);
 }
 

@@ -37,8 +37,8 @@ struct link_env {
 	size_t line_max;
 	/* It is ready: what was wanted can go on. */
 	void (*on_ready)(void *arg);
-	/* It is down, or could not be had: fail and a safe detail for people. Whatever was under way
-	 * with it is over. Once for each end. */
+	/* It is down, or could not be had: fail and a safe detail for people. Whatever was under
+	 * way with it is over. Once for each end. */
 	void (*on_down)(void *arg, enum engine_fail fail, const char *detail);
 	void (*on_request)(void *arg, const struct rpc_id *id, const char *method,
 		const struct json *params);

@@ -246,7 +246,7 @@ void permission_release(struct permission *p)
 {
 	for (size_t i = 0; i < PERMISSION_OPTIONS_MAX; i++) {
 		free(p->ids[i]);
-		free((char *)(uintptr_t)p->names[i]);
+		free(p->names[i]);
 	}
 	str_release(&p->text);
 	str_release(&p->args);

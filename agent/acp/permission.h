@@ -28,15 +28,15 @@ enum option_kind {
 
 struct permission {
 	/* The names of the options in their order, NULL-terminated; safe to show. */
-	const char *names[PERMISSION_OPTIONS_MAX + 1];
+	char *names[PERMISSION_OPTIONS_MAX + 1];
 	char *ids[PERMISSION_OPTIONS_MAX];
 	enum option_kind kinds[PERMISSION_OPTIONS_MAX];
 	size_t n;
 	/* It is a question with answers to choose from, not a deed to allow: its options share a
 	 * kind, or the agent says so. */
 	bool question;
-	/* Of a question: its text. Of a deed: the built-in tool that does the like, and the arguments
-	 * of that call; empty when the agent does not show what it would do. */
+	/* Of a question: its text. Of a deed: the built-in tool that does the like, and the
+	 * arguments of that call; empty when the agent does not show what it would do. */
 	struct str text;
 	const char *tool; /* "shell", "write_file", "read_file", "web_fetch"; never NULL */
 	struct str args;

@@ -122,6 +122,7 @@ class Acp(Case):
         for choice, option in (("1", "once"), ("3", "no")):
             question = self.ask("hello")[0]
             self.assertIn("make all", question)
+            wait_for(lambda: not self.kairo.status()["unsent"], "the question to be accepted")
             self.assertEqual(self.ask(choice), ["done"])
             self.assertIn('"optionId":"%s"' % option, self.record().splitlines()[-1])
             self.kairo.idle()

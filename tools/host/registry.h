@@ -104,7 +104,7 @@ void tool_detach(struct tool_run *r); /* cancelled; done will not fire: its rece
 /* One safe key argument for a progress line, at most 80 characters. */
 void tools_summary(const struct tools *t, const struct tool_call *c, struct str *out);
 bool tools_acts(const struct tools *t, const char *name); /* may it change something? */
-bool tools_namespaces(const struct tools *t); /* can they be had on this machine? */
+bool tools_namespaces(const struct tools *t);             /* can they be had on this machine? */
 /* One line on what confines tools on this machine: "files: bubblewrap, Landlock ABI 7; ..." */
 void tools_confinement(const struct tools *t, struct str *out);
 /* What the operator can do to have all layers; "" when none is missing. */

@@ -1,4 +1,4 @@
-/* The engine that drives agents, with a scripted one (tests/agent/acp_agent.c) as a real process. */
+/* The engine that drives agents, with a scripted one as a real process (tests/agent). */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
