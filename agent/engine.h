@@ -119,8 +119,9 @@ struct engine_ops {
 	/* Asks the turn to end; the end still arrives as ENGINE_DONE (ENGINE_FAIL_CANCELLED, or OK
 	 * when it had just finished). Twice does no harm; a turn that is not running: nothing. */
 	void (*cancel)(struct engine *g, uint64_t turn);
-	/* choice: an index into the event's choices, or ANSWER_NONE, ANSWER_UNASKED. Nothing is emitted
-	 * from inside; may be called from inside the event. E_NOTFOUND: no such question is open. */
+	/* choice: an index into the event's choices, or ANSWER_NONE, ANSWER_UNASKED. Nothing is
+	 * emitted from inside; may be called from inside the event. E_NOTFOUND: no such question is
+	 * open. */
 	int (*answer)(struct engine *g, const char *id, int choice, struct err *e);
 	/* Reply text is appended (code and arguments are the engine's own words in `language`).
 	 * E_UNSUPPORTED when the engine has no such command. */
