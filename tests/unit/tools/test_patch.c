@@ -443,6 +443,10 @@ static int in_dir(const char *command)
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		/* git by its own defaults, not by somebody's settings */
+		(void)setenv("HOME", dir, 1);
+		(void)unsetenv("XDG_CONFIG_HOME");
+		(void)setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
 		if (chdir(dir) == 0)
 			(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(127);
