@@ -21,6 +21,7 @@ struct turn_input {
 	const char *conversation; /* opaque key; history is kept by it */
 	enum origin origin;
 	struct view text;
+	size_t quoted; /* bytes in front of text that are not the user's own words: a quote */
 	const char *language; /* "zh" or "en": of the words an engine must make up itself */
 };
 

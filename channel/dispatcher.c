@@ -398,6 +398,7 @@ static void start(struct dispatcher *d)
 		.conversation = d->item.user,
 		.origin = d->item.origin,
 		.text = str_view(&d->item.text),
+		.quoted = words_quote(str_view(&d->item.text)),
 		.language = lang_name(
 			d->room->language != LANG_AUTO ? d->room->language : d->item.lang) };
 	struct err e = ERR_INIT;

@@ -451,3 +451,19 @@ const char *words_num(struct words_num *hold, long long n)
 	snprintf(hold->z, sizeof(hold->z), "%lld", n);
 	return hold->z;
 }
+
+size_t words_quote(struct view prompt)
+{
+	size_t n = 0;
+
+	for (enum control_language lang = LANG_ZH; lang <= LANG_EN; lang++) {
+		struct str head = STR_INIT(100);
+
+		words(&head, lang, W_QUOTED, "");
+		str_truncate(&head, head.n - 1); /* the bracket comes after what is quoted */
+		if (view_starts(prompt, str_view(&head)))
+			n = view_find(prompt, '\n');
+		str_release(&head);
+	}
+	return n;
+}

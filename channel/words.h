@@ -122,6 +122,9 @@ int words_fail(struct str *out, enum control_language lang, enum engine_fail f, 
 /* An age or a span: "3 min 20 s", "3 分 20 秒". */
 int words_span(struct str *out, enum control_language lang, int64_t ms);
 
+/* Length of the line in which a prompt quotes another message (W_QUOTED), 0 when it does not. */
+size_t words_quote(struct view prompt);
+
 /* The language a text is written in: LANG_AUTO when it has no letters to tell by. A text is Chinese
  * when it has at least as many CJK characters as words in other letters. */
 enum control_language words_detect(struct view text);

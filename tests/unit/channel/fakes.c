@@ -233,6 +233,7 @@ static int engine_start(struct engine *e, const struct turn_input *in, struct er
 	g->turn = in->turn;
 	g->origin = in->origin;
 	snprintf(g->text, sizeof(g->text), "%.*s", VIEW_FMT(in->text));
+	g->quoted = in->quoted;
 	snprintf(g->conversation, sizeof(g->conversation), "%s", in->conversation);
 	snprintf(g->language, sizeof(g->language), "%s", in->language);
 	if (g->own_accord)

@@ -81,6 +81,7 @@ struct fake_engine {
 	bool save_fails;
 	bool own_accord; /* answers by itself: "answer to <text>" */
 	char text[4096], conversation[64], language[8];
+	size_t quoted;
 	enum origin origin;
 	char answered_id[64];
 	int choice;

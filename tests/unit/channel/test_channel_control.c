@@ -387,6 +387,7 @@ static void a_quote_by_id_is_looked_up(void **state)
 	house_answer(h, "the answer");
 	house_hear_msg(h, &m);
 	assert_string_equal("[quoted message: the answer]\nwhat of it?", h->engine.text);
+	assert_int_equal(strlen("[quoted message: the answer]"), h->engine.quoted);
 }
 
 static void a_transcript_is_never_a_command(void **state)

@@ -196,6 +196,25 @@ static void spans_read_well(void **state)
 	}
 }
 
+static void a_quote_in_front_is_measured(void **state)
+{
+	static const struct {
+		const char *prompt;
+		size_t want;
+	} rows[] = {
+		{ "[quoted message: look https://a.b]\nwhat is that?", 34 },
+		{ "[引用的消息：看]\n这是什么", 23 },
+		{ "[quoted message: alone]", 23 },
+		{ "read [quoted message: x]\ny", 0 },
+		{ "[quoted", 0 },
+		{ "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(rows[i].want, words_quote(view_of(rows[i].prompt)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +226,7 @@ int main(void)
 		cmocka_unit_test(tells_the_language_of_a_text),
 		cmocka_unit_test(an_excerpt_is_one_safe_line),
 		cmocka_unit_test(spans_read_well),
+		cmocka_unit_test(a_quote_in_front_is_measured),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
