@@ -16,6 +16,8 @@
 #define SCRIPT_MAX  ((size_t)1 << 20)
 #define TOKEN_BYTES 16 /* what marks a frame cannot be guessed */
 #define FRAME_MAX   ((size_t)256)
+#define LOUD_BYTES  ((uint64_t)1 << 20)
+#define LOUD_MS     100
 
 struct session {
 	struct command shell;
@@ -209,12 +211,15 @@ static bool take_request(struct session *s)
 	return n > 0 && str_add(&s->request, (struct view){ buf, (size_t)n }) == 0;
 }
 
-/* True: there is a line. What runs in the background is heard meanwhile. */
+/* True: there is a line. What runs in the background is heard meanwhile; when it says much, slowly,
+ * or it could keep a processor busy for as long as nobody asks for anything. */
 static bool wait_request(struct session *s)
 {
 	while (view_find(str_view(&s->request), '\n') == s->request.n) {
 		struct pollfd more = { .fd = s->in, .events = POLLIN };
 
+		if (s->shell.said.total + s->shell.complained.total > LOUD_BYTES)
+			(void)poll(&more, 1, LOUD_MS);
 		command_step(&s->shell, &more, 1, INT64_MAX);
 		if (!shell_lives(s) || (more.revents && !take_request(s)))
 			return false;
