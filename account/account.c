@@ -200,6 +200,23 @@ out:
 	return rc;
 }
 
+int account_can_store(const char *home, struct err *e)
+{
+	static const char block[4096];
+	char file[PATH_SIZE], lockpath[PATH_SIZE];
+	struct lock *lock = NULL;
+	struct newfile *f = NULL;
+	int rc = -1;
+
+	if (paths(home, file, lockpath, e) == 0 && lock_take(&lock, lockpath, LOCK_WAIT_MS, e) == 0)
+		rc = newfile_open(&f, file, 0600, e);
+	for (size_t n = 0; rc == 0 && n < ACCOUNT_FILE_MAX; n += sizeof(block))
+		rc = newfile_write(f, (struct view){ block, sizeof(block) }, e);
+	newfile_abort(&f);
+	lock_release(&lock);
+	return rc;
+}
+
 int account_logout(const char *home, struct err *e)
 {
 	char file[PATH_SIZE], lockpath[PATH_SIZE];

@@ -47,6 +47,8 @@ int64_t account_login_at(const struct account *a);       /* Unix ms */
 /* Store a new login: new generation; the cursor starts empty (or as given). */
 int account_store_login(const char *home, const struct account_login *l, const struct clock *clk,
 	struct err *e);
+/* Could one be stored? To be asked before a login is begun: the server ends the old one with it. */
+int account_can_store(const char *home, struct err *e);
 /* Remove the credentials; a daemon that still runs finds out at its next cursor move. 0 also when
  * nobody was logged in. */
 int account_logout(const char *home, struct err *e);

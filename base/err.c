@@ -43,6 +43,12 @@ static void store(struct err *e, enum err_code code, const char *head, const cha
 	memcpy(e->msg, msg, sizeof(msg));
 }
 
+/* Whoever runs out of memory names what it was for; that it was memory is said here. */
+static const char *tail_of(enum err_code code, const char *msg)
+{
+	return code == E_NOMEM && !strstr(msg, "memory") ? ": out of memory" : "";
+}
+
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 {
 	char head[ERR_MSG_MAX + 1]; /* one more, so that store() sees the cut */
@@ -54,7 +60,7 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 	if (vsnprintf(head, sizeof(head), fmt, ap) < 0)
 		head[0] = '\0';
 	va_end(ap);
-	store(e, code, head, "");
+	store(e, code, head, tail_of(code, head));
 	return -1;
 }
 

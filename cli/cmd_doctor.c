@@ -163,6 +163,24 @@ static void check_disk(struct doctor *d)
 		ok("disk", "%llu MiB free", mib);
 }
 
+static void check_state(struct doctor *d)
+{
+	char path[PATH_SIZE];
+	struct db *db = NULL;
+	struct err e = ERR_INIT;
+
+	if (path_join(path, d->home->dir, "state.db", &e) == 0 && !file_exists(path))
+		return; /* the first start makes it */
+	if (e.code || db_open(&db, path, &e) < 0 || db_check(db, &e) < 0)
+		bad(d, true, "state",
+			"kairo stop; put a copy of it back, or move it away: conversations and "
+			"waiting messages begin anew then",
+			"%s", e.msg);
+	else
+		ok("state", "%s", path);
+	db_close(&db);
+}
+
 static void check_workspace(struct doctor *d)
 {
 	char path[PATH_SIZE];
@@ -591,6 +609,7 @@ int cmd_doctor(const struct home *h, int argc, char **argv)
 		return say_usage("doctor", NULL);
 	check_home(&d);
 	check_disk(&d);
+	check_state(&d);
 	if (check_config(&d)) {
 		if (open_network(&d, &e) < 0) {
 			rc = say_err(&e);

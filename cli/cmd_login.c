@@ -247,6 +247,8 @@ static int by_qr(struct session *s, const char *base_url, bool force, struct err
 	struct err none = ERR_INIT;
 	int rc = -1;
 
+	if (account_can_store(s->home->dir, e) < 0)
+		return -1;
 	if (account_load(&old, s->home->dir, &none) < 0)
 		old = NULL;
 	rules_for_ilink(&rules, s->cfg);

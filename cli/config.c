@@ -533,7 +533,7 @@ static int fill_in_provider(struct config *c, struct err *e)
 /* A message of base/toml, which begins with "line:col: ", with the file before it. */
 static void in_file(const struct err *toml, struct err *e)
 {
-	err_set(e, toml->code, CONFIG_FILE ":%s", toml->msg);
+	err_set(e, toml->code, CONFIG_FILE ":%s%s", toml->code == E_NOMEM ? " " : "", toml->msg);
 }
 
 static int from_text(struct config **out, const char *home, struct view text, bool env,

@@ -83,33 +83,53 @@ static int make_root(const char *root, struct err *e)
 }
 
 /* Symlinks above and at the root itself are the user's own business and resolved once, here; below
- * the root none is ever followed. */
-static int resolve_root(struct home *h, bool create, struct err *e)
+ * the root none is ever followed. What does not exist yet stands as it is written. */
+static int resolve(char named[PATH_SIZE], char out[PATH_SIZE], struct err *e)
 {
-	char named[PATH_SIZE], parent[PATH_SIZE];
-
-	if (named_root(named, e) < 0)
-		return -1;
+	char above[PATH_SIZE];
 	size_t n = strlen(named);
+
 	while (n > 1 && named[n - 1] == '/')
 		named[--n] = '\0';
-	if (realpath(named, h->root))
-		return create ? make_root(h->root, e) : 0;
-	if (errno != ENOENT)
-		return err_sys(e, "%s", named);
-
-	char *slash = strrchr(named, '/');
-	*slash = '\0';
-	if (create && file_mkdirs(slash == named ? "/" : named, 0700, e) < 0)
-		return -1;
-	if (!realpath(slash == named ? "/" : named, parent)) {
-		if (errno != ENOENT || create)
+	memcpy(above, named, n + 1);
+	while (!realpath(above, out)) {
+		if (errno != ENOENT)
 			return err_sys(e, "%s", named);
-		memcpy(parent, named, sizeof(parent));
+		while (n > 1 && above[n - 1] != '/')
+			n--;
+		while (n > 1 && above[n - 1] == '/')
+			n--;
+		above[n] = '\0';
 	}
-	if (path_join(h->root, parent, slash + 1, e) < 0)
+	while (named[n] == '/')
+		n++;
+	if (!named[n])
+		return 0;
+	memcpy(above, out, strlen(out) + 1);
+	return path_join(out, above, named + n, e);
+}
+
+static int make_parents(const char *root, struct err *e)
+{
+	char above[PATH_SIZE];
+	size_t n = (size_t)(strrchr(root, '/') - root);
+
+	memcpy(above, root, n);
+	above[n] = '\0';
+	return n == 0 ? 0 : file_mkdirs(above, 0700, e);
+}
+
+static int resolve_root(struct home *h, bool create, struct err *e)
+{
+	char named[PATH_SIZE];
+
+	if (named_root(named, e) < 0 || resolve(named, h->root, e) < 0)
 		return -1;
-	return create ? make_root(h->root, e) : 0;
+	if (!create)
+		return 0;
+	if (!file_exists(h->root) && make_parents(h->root, e) < 0)
+		return -1;
+	return make_root(h->root, e);
 }
 
 static bool name_ok(const char *name)

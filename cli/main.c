@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -170,6 +171,24 @@ static int finish(int code)
 	return code == EXIT_DONE ? EXIT_FAILED : code;
 }
 
+/* What a busy daemon has open at once, with room for its guests. */
+#define FILES_MIN  64
+#define FILES_WANT 1024
+
+static int allow_files(struct err *e)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_cur >= FILES_WANT)
+		return 0;
+	r.rlim_cur = r.rlim_max < FILES_WANT ? r.rlim_max : FILES_WANT;
+	if (r.rlim_cur >= FILES_MIN && setrlimit(RLIMIT_NOFILE, &r) == 0)
+		return 0;
+	return err_set(e, E_FULL,
+		"only %llu files may be open at once here, %d are needed: raise the limit (ulimit -Hn)",
+		(unsigned long long)r.rlim_max, FILES_MIN);
+}
+
 static int unknown_command(const char *name)
 {
 	fputs("kairo: no command \"", stderr);
@@ -204,6 +223,8 @@ static int run(int argc, char **argv)
 		describe(c, "kairo ");
 		return EXIT_DONE;
 	}
+	if (c->home != HOME_NONE && allow_files(&e) < 0)
+		return say_err(&e);
 	if (c->home != HOME_NONE && home_find(&h, account, c->home == HOME_MAKE, &e) < 0) {
 		int code = say_err(&e);
 

@@ -18,7 +18,8 @@
 struct db {
 	sqlite3 *sq;
 	struct stmt *stmts;
-	char name[NAME_MAX + 1]; /* for messages */
+	char path[PATH_SIZE];
+	const char *name; /* its last component, for messages */
 	int depth;
 	bool doomed; /* SQLite gave the transaction up by itself */
 };
@@ -64,14 +65,19 @@ static enum err_code code_of(int rc, int sys)
 	}
 }
 
+static int damaged(const struct db *d, struct err *e)
+{
+	return err_set(e, E_FORMAT,
+		"%s is damaged or not a database: restore it from a backup or move it away",
+		d->path);
+}
+
 static int fail(struct db *d, int rc, struct err *e)
 {
 	enum err_code code = code_of(rc, errno);
 
 	if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
-		err_set(e, code,
-			"%s is damaged or not a database: restore it from a backup or move it away",
-			d->name);
+		damaged(d, e);
 	else if (code == E_BUSY)
 		err_set(e, code, "%s is in use by another process", d->name);
 	else if (code == E_FULL)
@@ -182,21 +188,37 @@ static int set_up(struct db *d, struct err *e)
 	return db_exec(d, pragmas, e);
 }
 
+/* SQLite puts "-journal" behind it, and has a limit of its own. */
+static int check_length(const char *path, struct err *e)
+{
+	const sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+	const char *slash = strrchr(path, '/');
+	size_t max = vfs && vfs->mxPathname > 8 ? (size_t)vfs->mxPathname - 8 : 0;
+
+	if (strlen(path) <= max)
+		return 0;
+	return err_set(e, E_FORMAT,
+		"the path of %s has more than %zu bytes: choose a shorter folder",
+		slash ? slash + 1 : path, max);
+}
+
 int db_open(struct db **out, const char *path, struct err *e)
 {
 	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX |
 	                  SQLITE_OPEN_PRIVATECACHE;
-	const char *slash = strrchr(path, '/');
+	const char *slash;
 	struct db *d;
 	int rc;
 
 	*out = NULL;
-	if (prepare_files(path, e) < 0)
+	if (check_length(path, e) < 0 || prepare_files(path, e) < 0)
 		return -1;
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return err_set(e, E_NOMEM, "no memory to open %s", path);
-	(void)copy_z(d->name, sizeof(d->name), view_of(slash ? slash + 1 : path));
+	(void)copy_z(d->path, sizeof(d->path), view_of(path)); /* looked at above */
+	slash = strrchr(d->path, '/');
+	d->name = slash ? slash + 1 : d->path;
 	rc = sqlite3_open_v2(path, &d->sq, flags, NULL);
 	if (rc != SQLITE_OK)
 		fail(d, rc, e);
@@ -206,6 +228,22 @@ int db_open(struct db **out, const char *path, struct err *e)
 	}
 	db_close(&d);
 	return -1;
+}
+
+int db_check(struct db *d, struct err *e)
+{
+	struct stmt *s = NULL;
+	bool good;
+
+	if (stmt_open(&s, d, "PRAGMA quick_check(1)", e) < 0)
+		return -1;
+	if (stmt_step(s, e) < 0) {
+		stmt_close(&s);
+		return -1;
+	}
+	good = view_eqs(stmt_col_text(s, 0), "ok");
+	stmt_close(&s);
+	return good ? 0 : damaged(d, e);
 }
 
 static void detach(struct stmt *s)

@@ -17,6 +17,8 @@ struct stmt;
 
 /* Opens or creates a private file (0600); no component of the path may be a symlink. */
 int db_open(struct db **out, const char *path, struct err *e);
+/* Reads it all and looks for damage: 0, or E_FORMAT. */
+int db_check(struct db *d, struct err *e);
 /* Statements still open come to nothing; closing them stays their owners' task. */
 void db_close(struct db **d);
 
