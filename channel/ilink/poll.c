@@ -22,12 +22,13 @@
 #define REREAD_MS      60000   /* of the account file while the login is expired */
 #define SUSPECT_MS     60000   /* other calls may make us look at the login this often */
 #define ALIKE_MAX      5       /* unreadable answers alike before we name the way out */
+#define KEEP_MS        50      /* after messages, so that the syncs of the file hold up no prompt */
 
 enum poll_state {
 	POLL_OFF,
 	POLL_GREETING, /* notifystart is on its way */
 	POLL_WAITING,  /* getupdates is on its way */
-	POLL_TAKING,   /* its messages are being handed on */
+	POLL_TAKING,   /* its messages are handed on, then its cursor is kept */
 	POLL_PAUSED,   /* the next one is due when the timer fires */
 	POLL_EXPIRED,  /* no polls; the account file is read again, the server is probed hourly */
 	POLL_ENDED     /* another login took the account's place */
@@ -43,6 +44,8 @@ struct poll {
 	struct http_call *call, *check;
 	struct timer *timer;
 	int64_t started, timeout; /* of the poll on its way */
+	int64_t took;             /* of the one whose cursor is to be kept */
+	struct str cursor;
 	int64_t told;
 	int64_t alive; /* when the server last proved that it answers */
 	int64_t suspected, probe_due;
@@ -357,34 +360,47 @@ static int64_t idle_gap(struct poll *p, bool news, int64_t took)
 	return p->quick >= 8 ? 1000 : (int64_t)100 << (p->quick - 4);
 }
 
-static void poll_take(struct poll *p, const struct wire_update *u, int64_t took)
+/* What an answer brought is safe: its place in the stream is kept, and the next poll begins. */
+static void poll_keep(struct poll *p)
 {
-	struct err e = ERR_INIT;
+	int moved = move_cursor(p, str_view(&p->cursor));
 	int64_t gap;
-	int moved;
 
-	log_notes(p, u);
-	link_skipped(p->link, u->malformed);
-	move(p, POLL_TAKING);
-	if (u->nmsgs && p->ev->batch(p->ev->arg, u->msgs, u->nmsgs, &e) < 0) {
-		if (p->state == POLL_TAKING)
-			poll_blocked(p, "messages cannot be stored", &e);
-		return;
-	}
-	moved = move_cursor(p, u->cursor);
 	if (moved < 0 || p->state != POLL_TAKING)
 		return;
 	p->alive = loop_now(p->api->loop);
 	p->failures = 0;
 	p->retried = false;
-	if (u->told_ms)
-		p->told = u->told_ms;
 	link_good(p->link);
-	gap = idle_gap(p, moved > 0, took);
+	gap = idle_gap(p, moved > 0, p->took);
 	if (gap)
 		pause_for(p, gap);
 	else
 		poll_begin(p);
+}
+
+static void poll_take(struct poll *p, const struct wire_update *u, int64_t took)
+{
+	struct err e = ERR_INIT;
+	bool stored;
+
+	log_notes(p, u);
+	link_skipped(p->link, u->malformed);
+	move(p, POLL_TAKING);
+	stored = !u->nmsgs || p->ev->batch(p->ev->arg, u->msgs, u->nmsgs, &e) == 0;
+	if (!stored && p->state == POLL_TAKING)
+		poll_blocked(p, "messages cannot be stored", &e);
+	if (!stored)
+		return;
+	p->took = took;
+	if (u->told_ms)
+		p->told = u->told_ms;
+	str_reset(&p->cursor);
+	str_add(&p->cursor, view_cut(u->cursor, p->cursor.max));
+	if (u->nmsgs && p->state == POLL_TAKING)
+		timer_arm(p->timer, KEEP_MS);
+	else
+		poll_keep(p);
 }
 
 static void poll_answered(struct poll *p, struct view body, int64_t took)
@@ -478,9 +494,9 @@ static void poll_on_timer(void *arg)
 		break;
 	case POLL_PAUSED: poll_begin(p); break;
 	case POLL_EXPIRED: poll_on_reread(p); break;
+	case POLL_TAKING: poll_keep(p); break;
 	case POLL_OFF:
 	case POLL_GREETING:
-	case POLL_TAKING:
 	case POLL_ENDED: break;
 	}
 }
@@ -497,6 +513,8 @@ void poll_start(struct poll *p, const struct chan_events *ev)
 
 void poll_stop(struct poll *p)
 {
+	if (p->state == POLL_TAKING && timer_armed(p->timer))
+		(void)move_cursor(p, str_view(&p->cursor));
 	quiesce(p);
 	move(p, POLL_OFF);
 }
@@ -539,7 +557,11 @@ int poll_new(struct poll **out, struct api *api, struct account *acc, struct lin
 	*out = NULL;
 	if (!p)
 		return err_set(e, E_NOMEM, "no memory for the poll");
-	*p = (struct poll){ .api = api, .acc = acc, .link = link, .notify = notify };
+	*p = (struct poll){ .api = api,
+		.acc = acc,
+		.link = link,
+		.notify = notify,
+		.cursor = STR_INIT(ACCOUNT_CURSOR_MAX + 1) }; /* one more is refused, not cut */
 	if (timer_new(&p->timer, api->loop, poll_on_timer, p, e) < 0) {
 		free(p);
 		return -1;
@@ -557,5 +579,6 @@ void poll_free(struct poll **pp)
 		return;
 	quiesce(p);
 	timer_free(&p->timer);
+	str_release(&p->cursor);
 	free(p);
 }
