@@ -33,8 +33,8 @@ struct err {
 #define ERR_INIT ((struct err){ .code = E_OK })
 
 /* Set code and message. Always returns -1, so that a failing function can return the call itself.
- * A NULL e is allowed: the caller does not want to know. With E_NOMEM it is enough to name what there
- * was no room for. */
+ * A NULL e is allowed: the caller does not want to know. With E_NOMEM it is enough to name what
+ * there was no room for. */
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -28,16 +28,18 @@ uint64_t rand_u64(void)
 	return v;
 }
 
+/* The bytes are made in the second half of their own text, which is written from the front. */
 void rand_hex(char *out, size_t bytes)
 {
 	static const char digits[] = "0123456789abcdef";
+	unsigned char *b = (unsigned char *)out + bytes;
 
+	rand_bytes(b, bytes);
 	for (size_t i = 0; i < bytes; i++) {
-		unsigned char b;
+		unsigned char v = b[i];
 
-		rand_bytes(&b, 1);
-		out[2 * i] = digits[b >> 4];
-		out[2 * i + 1] = digits[b & 15];
+		out[2 * i] = digits[v >> 4];
+		out[2 * i + 1] = digits[v & 15];
 	}
 	out[2 * bytes] = '\0';
 }

@@ -87,6 +87,7 @@ static int make_root(const char *root, struct err *e)
 static int resolve(char named[PATH_SIZE], char out[PATH_SIZE], struct err *e)
 {
 	char above[PATH_SIZE];
+	const char *rest;
 	size_t n = strlen(named);
 
 	while (n > 1 && named[n - 1] == '/')
@@ -101,12 +102,11 @@ static int resolve(char named[PATH_SIZE], char out[PATH_SIZE], struct err *e)
 			n--;
 		above[n] = '\0';
 	}
-	while (named[n] == '/')
-		n++;
-	if (!named[n])
+	rest = named + n + strspn(named + n, "/");
+	if (!*rest)
 		return 0;
 	memcpy(above, out, strlen(out) + 1);
-	return path_join(out, above, named + n, e);
+	return path_join(out, above, rest, e);
 }
 
 static int make_parents(const char *root, struct err *e)
