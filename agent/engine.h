@@ -76,13 +76,14 @@ enum engine_event_type {
 	ENGINE_FILE,          /* text: path in the workspace to deliver */
 	ENGINE_DONE,          /* the one end of a turn */
 	ENGINE_BUSY,          /* outside any turn: background work began or ended (ok: began) */
-	ENGINE_NOTICE         /* outside any turn: text for the user */
+	ENGINE_NOTICE         /* outside any turn: text for the user of conversation */
 };
 
 struct engine_event {
 	enum engine_event_type type;
 	uint64_t turn; /* 0 outside a turn */
 	struct view text;
+	const char *conversation; /* of a NOTICE; NULL: it belongs to none */
 	const char *id, *name;
 	const char *const *choices; /* NULL-terminated; NULL with standard_choices */
 	bool standard_choices;      /* enum approval_choice, worded by whoever shows them */
@@ -103,13 +104,18 @@ struct engine_event {
 
 typedef void engine_event_cb(void *arg, const struct engine_event *ev);
 
+/* A command that needs the agent's answer is taken as a turn: see `commands`. */
 enum engine_command {
 	ENGINE_CMD_NEW,     /* begin a new conversation under this key */
 	ENGINE_CMD_LIST,    /* conversations of this key: reply text, one a line */
 	ENGINE_CMD_OPEN,    /* arg: number in that list */
 	ENGINE_CMD_MODEL,   /* arg: name, or empty to ask */
+	ENGINE_CMD_EFFORT,  /* how hard the model thinks: as MODEL */
+	ENGINE_CMD_MODE,    /* the agent's own way of working: as MODEL */
 	ENGINE_CMD_COMPACT, /* of an engine that does not take it as a turn */
-	ENGINE_CMD_USAGE
+	ENGINE_CMD_USAGE,
+	ENGINE_CMD_GOAL, /* no engine has these two: an agent may, as a command of its own */
+	ENGINE_CMD_STEER
 };
 
 struct engine_ops {
@@ -130,7 +136,8 @@ struct engine_ops {
 		struct view arg, const char *language, struct str *reply, struct err *e);
 	void (*close)(struct engine **g); /* cancels; no event follows */
 	/* Slash commands the engine itself takes, NULL-terminated; NULL: none. Each reaches it as a
-	 * turn whose text is "/NAME" or "/NAME ARGUMENT". Optional. */
+	 * turn whose text is "/NAME" or "/NAME ARGUMENT", never by command(). Good until the next
+	 * pass of the loop: an agent may change them. Optional. */
 	const char *const *(*commands)(const struct engine *g);
 	/* One line for status: "react, moonshot kimi-k2 at api.moonshot.cn". */
 	void (*describe)(const struct engine *g, struct str *out);

@@ -9,12 +9,19 @@
 #define EXCERPT_CHARS 24
 #define LIST_MAX      20 /* lines of /queue */
 
+enum who {
+	ANYBODY,
+	OWNER,
+	OWNER_IN_TURN /* anybody; where an engine takes it as a turn, the owner: an agent's sessions
+	                 and ways of working reach beyond one user's conversation */
+};
+
 struct command {
 	const char *name, *zh;
 	int (*run)(struct control *c, struct command_call *call, struct err *e);
-	int engine;  /* an enum engine_command, for run_engine */
-	bool owner;  /* only the owner may */
-	bool queued; /* an engine that advertises it takes it as a turn: it asks the model */
+	int engine; /* an enum engine_command, for run_engine */
+	enum who who;
+	bool queued; /* an engine that advertises it takes it as a turn */
 };
 
 /* One sentence of the reply, on a line of its own. */
@@ -453,11 +460,12 @@ static int run_more(struct control *c, struct command_call *call, struct err *e)
 /* A conversation cannot be changed under a turn that runs in it. */
 static bool busy_with(const struct control *c, const struct command_call *call)
 {
+	bool changes = call->cmd->engine == ENGINE_CMD_NEW ||
+	               call->cmd->engine == ENGINE_CMD_OPEN ||
+	               call->cmd->engine == ENGINE_CMD_COMPACT;
 	struct dispatcher_now now;
 
-	return call->cmd->engine != ENGINE_CMD_LIST && call->cmd->engine != ENGINE_CMD_USAGE &&
-	       call->cmd->engine != ENGINE_CMD_MODEL && dispatcher_now(c->dispatcher, &now) &&
-	       strcmp(now.user, call->user) == 0;
+	return changes && dispatcher_now(c->dispatcher, &now) && strcmp(now.user, call->user) == 0;
 }
 
 static int engine_failed(struct command_call *call, const struct err *why, struct err *e)
@@ -517,22 +525,26 @@ static int run_engine(struct control *c, struct command_call *call, struct err *
 }
 
 static const struct command commands[] = {
-	{ "help", "帮助", run_help, 0, false, false },
-	{ "status", "状态", run_status, 0, false, false },
-	{ "stop", "停止", run_stop, 0, false, false },
-	{ "pause", "暂停", run_pause, 0, true, false },
-	{ "resume", "继续", run_resume, 0, true, false },
-	{ "queue", "队列", run_queue, 0, false, false },
-	{ "policy", "权限", run_policy, 0, false, false },
-	{ "clear", "清空", run_clear, 0, false, false },
-	{ "retry", "重试", run_retry, 0, false, false },
-	{ "more", "更多", run_more, 0, false, false },
-	{ "new", "新对话", run_engine, ENGINE_CMD_NEW, false, false },
-	{ "sessions", "会话", run_engine, ENGINE_CMD_LIST, false, false },
-	{ "open", "打开", run_engine, ENGINE_CMD_OPEN, false, false },
-	{ "model", "模型", run_engine, ENGINE_CMD_MODEL, true, false },
-	{ "compact", "压缩", run_engine, ENGINE_CMD_COMPACT, false, true },
-	{ "usage", "用量", run_engine, ENGINE_CMD_USAGE, false, false },
+	{ "help", "帮助", run_help, 0, ANYBODY, false },
+	{ "status", "状态", run_status, 0, ANYBODY, false },
+	{ "stop", "停止", run_stop, 0, ANYBODY, false },
+	{ "pause", "暂停", run_pause, 0, OWNER, false },
+	{ "resume", "继续", run_resume, 0, OWNER, false },
+	{ "queue", "队列", run_queue, 0, ANYBODY, false },
+	{ "policy", "权限", run_policy, 0, ANYBODY, false },
+	{ "clear", "清空", run_clear, 0, ANYBODY, false },
+	{ "retry", "重试", run_retry, 0, ANYBODY, false },
+	{ "more", "更多", run_more, 0, ANYBODY, false },
+	{ "new", "新对话", run_engine, ENGINE_CMD_NEW, ANYBODY, false },
+	{ "sessions", "会话", run_engine, ENGINE_CMD_LIST, OWNER_IN_TURN, true },
+	{ "open", "打开", run_engine, ENGINE_CMD_OPEN, OWNER_IN_TURN, true },
+	{ "model", "模型", run_engine, ENGINE_CMD_MODEL, OWNER, true },
+	{ "effort", "思考", run_engine, ENGINE_CMD_EFFORT, OWNER, true },
+	{ "mode", "模式", run_engine, ENGINE_CMD_MODE, OWNER, true },
+	{ "compact", "压缩", run_engine, ENGINE_CMD_COMPACT, ANYBODY, true },
+	{ "usage", "用量", run_engine, ENGINE_CMD_USAGE, ANYBODY, false },
+	{ "goal", "目标", run_engine, ENGINE_CMD_GOAL, ANYBODY, true },
+	{ "steer", "引导", run_engine, ENGINE_CMD_STEER, ANYBODY, true },
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(*commands))
 
@@ -587,7 +599,8 @@ enum command_parse command_parse(struct control *c, struct view text, struct com
 	/* By its first name, whatever it was called by. */
 	if (engine_knows(c, call->cmd ? call->cmd->name : call->word + 1)) {
 		call->engine_name = call->cmd ? call->cmd->name : call->word + 1;
-		return COMMAND_ENGINE;
+		call->denied = call->cmd && call->cmd->who != ANYBODY && !call->owner;
+		return call->denied ? COMMAND_OURS : COMMAND_ENGINE;
 	}
 	return call->cmd ? COMMAND_OURS : COMMAND_UNKNOWN;
 }
@@ -624,7 +637,7 @@ void command_fence(struct control *c, const char *user, struct stopping *out)
 
 int command_run(struct control *c, struct command_call *call, struct err *e)
 {
-	if (call->cmd->owner && !call->owner)
+	if (call->denied || (call->cmd->who == OWNER && !call->owner))
 		return say(call, W_OWNER_ONLY, call->word);
 	return call->cmd->run(c, call, e);
 }

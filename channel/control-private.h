@@ -69,7 +69,8 @@ struct command_call {
 	char word[64];           /* as typed, in ASCII where it was full-width; for showing it */
 	const char *engine_name; /* of a COMMAND_ENGINE: as the engine knows it */
 	const char *user;
-	bool owner;
+	bool owner;           /* set before it is read */
+	bool denied;          /* only the owner may */
 	struct stopping stop; /* of a /stop */
 	enum control_language lang;
 	struct str *reply; /* nothing appended: nothing is said */

@@ -300,15 +300,19 @@ static void on_file(struct dispatcher *d, struct view path)
 	str_release(&name);
 }
 
-/* Background work of an agent has something to say: to the owner. */
-static void on_notice(struct dispatcher *d, struct view text)
+/* Background work of an agent has something to say: to the user whose conversation it belongs to,
+ * else to the owner. */
+static void on_notice(struct dispatcher *d, const struct engine_event *ev)
 {
+	const char *user = ev->conversation && room_serves(d->room, ev->conversation)
+	                           ? ev->conversation
+	                           : d->room->owner;
 	struct err e = ERR_INIT;
 	bool empty;
 	int rc = -1;
 
-	if (*d->room->owner && db_begin(d->room->db, &e) == 0) {
-		rc = outbox_add_markdown(d->outbox, d->room->owner, PART_TEXT, 0, text, &empty, &e);
+	if (*user && db_begin(d->room->db, &e) == 0) {
+		rc = outbox_add_markdown(d->outbox, user, PART_TEXT, 0, ev->text, &empty, &e);
 		rc = sql_end(d->room->db, rc, &e);
 	}
 	if (rc < 0)
@@ -323,7 +327,7 @@ static void dispatcher_on_event(void *arg, const struct engine_event *ev)
 
 	if (ev->turn == 0) {
 		if (ev->type == ENGINE_NOTICE)
-			on_notice(d, ev->text);
+			on_notice(d, ev);
 		return;
 	}
 	if (ev->type == ENGINE_DONE) {

@@ -134,7 +134,6 @@ static int take_command(struct control *c, struct intake *in, struct err *e)
 
 	in->what = DISP_CONTROL;
 	in->call.user = in->msg->from;
-	in->call.owner = room_is_owner(&c->room, in->msg->from);
 	in->call.lang = peer_lang(&c->room, in->msg->from);
 	in->call.reply = &in->reply;
 	if (in->obeyed)
@@ -314,6 +313,7 @@ static void read_command(struct control *c, struct intake *in)
 
 	if (m->state != CHAN_MSG_OK || !m->typed)
 		return;
+	in->call.owner = room_is_owner(&c->room, m->from);
 	in->parse = command_parse(c, m->text, &in->call);
 	if (in->parse == COMMAND_NONE && (view_eqs(text, "更多") || view_eqs(text, "more")) &&
 		outbox_has_parked(c->outbox, m->from)) {

@@ -42,10 +42,11 @@ static const struct pair table[W_COUNT] = {
 		     "/重试 重做上一条失败或中断的消息\n"
 		     "/更多 接着看没发完的内容\n"
 		     "/新对话 忘掉前文，重新开始（/会话 看以前的，/打开 2 回到第 2 个）\n"
-		     "/压缩 把前文缩成摘要；/用量 看用了多少；/模型 看或换模型\n"
+		     "/压缩 把前文缩成摘要；/用量 看用了多少；/模型 看或换模型（/思考 思考力度，/模式 工作方式）\n"
 		     "/暂停 先不做新任务，/继续 接着做\n"
 		     "/权限 看助手可以做什么\n"
 		     "英文也可以：/status /stop /queue /clear /retry /more /new /sessions /open /compact /usage /model "
+		     "/effort /mode "
 		     "/pause /resume /policy",
 		"Any text is a task for the assistant: one at a time, the others wait.\n"
 		"/status what is going on\n"
@@ -56,7 +57,7 @@ static const struct pair table[W_COUNT] = {
 		"/more the rest of a long answer\n"
 		"/new forget the conversation and begin a new one (/sessions lists them, /open 2 goes back)\n"
 		"/compact turn the conversation so far into a summary\n"
-		"/usage tokens used; /model show or change the model\n"
+		"/usage tokens used; /model show or change the model (/effort how hard it thinks, /mode how it works)\n"
 		"/pause take no new task, /resume go on\n"
 		"/policy what the assistant may do" },
 	[W_UNKNOWN_COMMAND] = { "没有 {1} 这个命令，/帮助 可以看全部。如果不是命令，请在前面加个字再发。",

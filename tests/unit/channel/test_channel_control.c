@@ -581,6 +581,48 @@ static void only_the_owner_may(void **state)
 	assert_int_equal(1, fake_count(&h->w.wire, "Only the owner can use /stop"));
 }
 
+static void what_an_engine_takes_as_a_turn_is_still_the_owners(void **state)
+{
+	static const char *const slash[] = { "sessions", "open", "model", "effort", "mode", NULL };
+	static const char *const texts[] = { "/会话", "/open 2", "/model x", "/思考 high",
+		"/mode auto" };
+	static const char *const known[] = { "/sessions", "/open 2", "/model x", "/effort high",
+		"/mode auto" };
+	struct house *h = *state;
+
+	h->engine.slash = slash;
+	for (size_t i = 0; i < 5; i++) {
+		fake_forget(&h->w.wire);
+		house_hear(h, GUEST, texts[i]);
+		house_wait(h, 1000);
+		assert_said(h, "Only the owner");
+		assert_int_equal(0, waiting(h));
+	}
+	for (size_t i = 0; i < 5; i++) {
+		house_hear(h, OWNER, texts[i]);
+		assert_string_equal(known[i], h->engine.text);
+		house_answer(h, "ok");
+	}
+	assert_int_equal(0, h->engine.commands);
+}
+
+static void goals_and_steering_are_told_to_be_missing(void **state)
+{
+	static const char *const slash[] = { "goal", NULL };
+	struct house *h = *state;
+
+	h->engine.command_fails = E_UNSUPPORTED;
+	house_hear(h, OWNER, "/goal ship it");
+	house_wait(h, 1000);
+	assert_said(h, "has no /goal");
+	house_hear(h, OWNER, "/steer left");
+	house_wait(h, 1000);
+	assert_said(h, "has no /steer");
+	h->engine.slash = slash; /* an agent may have one all the same */
+	house_hear(h, OWNER, "/goal ship it");
+	assert_string_equal("/goal ship it", h->engine.text);
+}
+
 static void commands_do_not_wait_for_a_full_queue(void **state)
 {
 	static const char *const texts[] = { "/status", "/queue", "/help", "/stop" };
@@ -995,6 +1037,29 @@ static void a_notice_outside_any_turn_goes_to_the_owner(void **state)
 	house_wait(h, 2000);
 	assert_string_equal("background work ended", last(h));
 	assert_string_equal(OWNER, h->w.wire.sent[1].to);
+}
+
+static void a_notice_goes_to_whom_its_conversation_belongs(void **state)
+{
+	static const struct {
+		const char *conversation, *to;
+	} rows[] = { { GUEST, GUEST }, { OWNER, OWNER }, { "nobody@im.wechat", OWNER } };
+	struct house *h = *state;
+
+	house_hear(h, OWNER, "/status");
+	house_hear(h, GUEST, "/status");
+	house_wait(h, 1000);
+	for (size_t i = 0; i < 3; i++) {
+		struct engine_event ev = { .type = ENGINE_NOTICE, .text = VIEW("it has ended") };
+
+		ev.conversation = rows[i].conversation;
+		fake_forget(&h->w.wire);
+		h->engine.engine.on_event(h->engine.engine.arg, &ev);
+		house_wait(h, 2000);
+		assert_int_equal(1, h->w.wire.nsent);
+		assert_string_equal("it has ended", last(h));
+		assert_string_equal(rows[i].to, h->w.wire.sent[0].to);
+	}
 }
 
 static void a_turn_past_its_deadline_is_ended_and_told(void **state)
@@ -1623,6 +1688,8 @@ int main(void)
 		T(a_command_the_engine_lacks_is_said_so),
 		T(a_running_conversation_is_not_changed),
 		T(only_the_owner_may),
+		T(what_an_engine_takes_as_a_turn_is_still_the_owners),
+		T(goals_and_steering_are_told_to_be_missing),
 		T(commands_do_not_wait_for_a_full_queue),
 		T(status_tells_what_is_going_on),
 		T(the_queue_is_listed_dropped_and_cleared),
@@ -1648,6 +1715,7 @@ int main(void)
 		T(an_answer_goes_through_the_formatter),
 		T(a_file_is_named_in_the_answer),
 		T(a_notice_outside_any_turn_goes_to_the_owner),
+		T(a_notice_goes_to_whom_its_conversation_belongs),
 		T(a_turn_past_its_deadline_is_ended_and_told),
 		T(more_gives_the_rest),
 		T(any_message_releases_some_and_the_new_answer_finds_room),
