@@ -110,7 +110,7 @@ static int call_work(const struct site *site, const struct json *json, int in, i
 		event_fence(out, &fence);
 		rc = run_tool(&r, site, &roots, &out, &ok, &text, &e);
 	}
-	rc = event_result(out, ok && rc == 0, rc == 0 ? str_view(&text) : view_of(e.msg));
+	rc = rc == 0 ? event_result(out, ok, str_view(&text)) : event_failure(out, &e);
 	str_release(&text);
 	roots_release(&roots);
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

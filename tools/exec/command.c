@@ -107,11 +107,37 @@ static char *const *vector(const char *const *words)
 	return u.wanted;
 }
 
+static bool same_name(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "=");
+
+	return strncmp(a, b, n + 1) == 0;
+}
+
+/* Ours as far as no further one has the name, then those. */
+static void fill_env(const char **out, const char *const *own, size_t n, const char *const *more)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *const *same = more;
+
+		while (same && *same && !same_name(own[i], *same))
+			same++;
+		if (!same || !*same)
+			out[count++] = own[i];
+	}
+	for (size_t i = 0; more && more[i] && i < COMMAND_ENV_MAX; i++)
+		out[count++] = more[i];
+	out[count] = NULL;
+}
+
 /* 0, or an errno. */
 static int spawn(pid_t *pid, const struct command_plan *p, int out, int err)
 {
 	char pwd[2 * PATH_SIZE], home[SCRATCH_SIZE + 8], tmp[SCRATCH_SIZE + 8];
-	const char *const env[] = { PATH, home, tmp, "LANG=C.UTF-8", "TERM=dumb", pwd, NULL };
+	const char *own[] = { PATH, home, tmp, "LANG=C.UTF-8", "TERM=dumb", pwd };
+	const char *env[COMMAND_ENV_MAX + sizeof(own) / sizeof(own[0]) + 1];
 	posix_spawn_file_actions_t fa;
 	posix_spawnattr_t attr;
 	int rc = ENOMEM;
@@ -119,6 +145,7 @@ static int spawn(pid_t *pid, const struct command_plan *p, int out, int err)
 	(void)snprintf(pwd, sizeof(pwd), "PWD=%s", p->pwd);
 	(void)snprintf(home, sizeof(home), "HOME=%s", p->tmp);
 	(void)snprintf(tmp, sizeof(tmp), "TMPDIR=%s", p->tmp);
+	fill_env(env, own, sizeof(own) / sizeof(own[0]), p->env);
 	if (posix_spawnattr_init(&attr) != 0)
 		return rc;
 	if (posix_spawn_file_actions_init(&fa) != 0) {
@@ -152,15 +179,20 @@ int command_start(struct command *c, const struct command_plan *plan, struct err
 		rc = err_sys(e, "a pipe");
 		goto out;
 	}
-	failed = spawn(&c->pid, plan, out[1], err[1]);
+	failed = spawn(&c->pid, plan, out[1], plan->on_output ? out[1] : err[1]);
 	if (failed != 0) {
 		errno = failed;
 		rc = err_sys(e, "%s cannot be run", plan->path);
 		goto out;
 	}
 	c->out = out[0];
-	c->err = err[0];
-	out[0] = err[0] = -1;
+	out[0] = -1;
+	c->on_output = plan->on_output;
+	c->arg = plan->arg;
+	if (!plan->on_output) {
+		c->err = err[0];
+		err[0] = -1;
+	}
 	rc = 0;
 out:
 	for (int i = 0; i < 2; i++) {
@@ -186,12 +218,14 @@ void command_release(struct command *c)
 /* --- What comes ------------------------------------------------------------------------------- */
 
 /* At most max bytes. */
-static void take_output(int *fd, struct evidence *ev, size_t max)
+static void take_output(const struct command *c, int *fd, struct evidence *ev, size_t max)
 {
 	char buf[65536];
 	ssize_t n = read(*fd, buf, max < sizeof(buf) ? max : sizeof(buf));
 
-	if (n > 0)
+	if (n > 0 && c->on_output)
+		c->on_output(c->arg, (struct view){ buf, (size_t)n });
+	else if (n > 0)
 		evidence_add(ev, (struct view){ buf, (size_t)n });
 	else if (n == 0 || errno != EINTR)
 		close_fd(fd);
@@ -239,14 +273,14 @@ void command_step(struct command *c, struct pollfd *more, nfds_t n, int64_t unti
 	if (p[0].revents)
 		take_signals(c);
 	if (p[1].revents)
-		take_output(&c->out, &c->said, SIZE_MAX);
+		take_output(c, &c->out, &c->said, SIZE_MAX);
 	if (p[2].revents)
-		take_output(&c->err, &c->complained, SIZE_MAX);
+		take_output(c, &c->err, &c->complained, SIZE_MAX);
 	for (nfds_t i = 0; i < n; i++)
 		more[i].revents = p[3 + i].revents;
 }
 
-static void drain(int *fd, struct evidence *ev)
+static void drain(const struct command *c, int *fd, struct evidence *ev)
 {
 	int n = 0;
 
@@ -254,7 +288,7 @@ static void drain(int *fd, struct evidence *ev)
 		uint64_t end = ev->total + (uint64_t)n;
 
 		while (*fd >= 0 && ev->total < end)
-			take_output(fd, ev, (size_t)(end - ev->total));
+			take_output(c, fd, ev, (size_t)(end - ev->total));
 	}
 }
 
@@ -266,8 +300,8 @@ void command_forget(struct command *c)
 
 void command_drain(struct command *c)
 {
-	drain(&c->out, &c->said);
-	drain(&c->err, &c->complained);
+	drain(c, &c->out, &c->said);
+	drain(c, &c->err, &c->complained);
 }
 
 /* --- The end ---------------------------------------------------------------------------------- */

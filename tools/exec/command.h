@@ -20,6 +20,7 @@
 #define COMMAND_TIMEOUT_S     120
 #define COMMAND_TIMEOUT_MAX_S 300
 #define COMMAND_FRAMES_FD     9
+#define COMMAND_ENV_MAX       64
 
 struct command_plan {
 	const char *path;        /* absolute */
@@ -29,6 +30,12 @@ struct command_plan {
 	const char *tmp;         /* its home and the place of its temporary files */
 	int in;                  /* its standard input; -1: at its end from the start */
 	int frames;              /* its descriptor COMMAND_FRAMES_FD; -1: none */
+	/* Further variables, NAME=VALUE, which win; NULL-terminated, at most COMMAND_ENV_MAX; NULL:
+	 * none. */
+	const char *const *env;
+	/* It gets what the program says, stdout and stderr in one, in place of the evidence. */
+	void (*on_output)(void *arg, struct view piece);
+	void *arg;
 };
 
 struct command {
@@ -39,6 +46,8 @@ struct command {
 	bool exited, stopped; /* stopped: by SIGTERM */
 	int status;           /* of waitpid, once exited */
 	int64_t began, ended; /* monotonic ms */
+	void (*on_output)(void *arg, struct view piece);
+	void *arg;
 };
 
 /* E_IO, E_NOTFOUND...: the program could not be run; nothing is left then. */

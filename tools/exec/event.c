@@ -64,8 +64,29 @@ void event_acting(int fd)
 	(void)end(&w, &line, fd);
 }
 
-/* ended NULL: not a member. */
-static int send_result(int fd, bool ok, const bool *ended, struct view text)
+void event_output(int fd, struct view text)
+{
+	struct str line = STR_INIT(EVENT_MAX);
+	struct json_out w;
+
+	begin(&w, &line, "output");
+	json_put_str(&w, "text", text);
+	(void)end(&w, &line, fd);
+}
+
+void event_end(int fd, int code, int signal)
+{
+	struct str line = STR_INIT(EVENT_MAX);
+	struct json_out w;
+
+	begin(&w, &line, "result");
+	json_put_bool(&w, "ok", true);
+	json_put_int(&w, signal ? "signal" : "code", signal ? signal : code);
+	(void)end(&w, &line, fd);
+}
+
+/* ended, error NULL: not a member. */
+static int send_result(int fd, bool ok, const bool *ended, const char *error, struct view text)
 {
 	struct str line = STR_INIT(EVENT_MAX), clean = STR_INIT(EVENT_MAX);
 	struct json_out w;
@@ -76,6 +97,8 @@ static int send_result(int fd, bool ok, const bool *ended, struct view text)
 		json_put_bool(&w, "ok", ok);
 		if (ended)
 			json_put_bool(&w, "ended", *ended);
+		if (error)
+			json_put_z(&w, "error", error);
 		json_put_str(&w, "text", str_view(&clean));
 		rc = end(&w, &line, fd);
 	}
@@ -85,10 +108,15 @@ static int send_result(int fd, bool ok, const bool *ended, struct view text)
 
 int event_result(int fd, bool ok, struct view text)
 {
-	return send_result(fd, ok, NULL, text);
+	return send_result(fd, ok, NULL, NULL, text);
+}
+
+int event_failure(int fd, const struct err *e)
+{
+	return send_result(fd, false, NULL, err_code_name(e->code), view_of(e->msg));
 }
 
 int event_session(int fd, bool ok, bool ended, struct view text)
 {
-	return send_result(fd, ok, &ended, text);
+	return send_result(fd, ok, &ended, NULL, text);
 }

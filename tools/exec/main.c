@@ -10,11 +10,13 @@
 #include "tools/exec/launch.h"
 #include "tools/exec/probe.h"
 #include "tools/exec/session.h"
+#include "tools/exec/terminal.h"
 
 #define REQUEST_FD 3
 #define EVENTS_FD  4
 
-static const struct service *const services[] = { &call_service, &session_service };
+static const struct service *const services[] = { &call_service, &session_service,
+	&terminal_service };
 
 static const struct service *find_service(const char *mode)
 {
@@ -50,7 +52,8 @@ int main(int argc, char **argv)
 	}
 	(void)fputs(
 		"kairo-tool runs the tools of kairo's agent and is started by kairo itself.\n"
-		"usage: kairo-tool call|session     request on descriptor 3, events on descriptor 4\n"
+		"usage: kairo-tool call|session|terminal\n"
+		"                                   request on descriptor 3, events on descriptor 4\n"
 		"       kairo-tool supervise ...    a program on a lifeline, descriptor 3\n"
 		"       kairo-tool probe WORKSPACE  what can confine tools here, as one line of JSON\n",
 		stderr);

@@ -9,6 +9,7 @@ static const struct {
 	enum fence_kind fence;
 } table[] = {
 	{ "read_file", tool_read_file, FENCE_FILES },
+	{ "read_text", tool_read_text, FENCE_FILES },
 	{ "list_dir", tool_list_dir, FENCE_FILES },
 	{ "glob", tool_glob, FENCE_FILES },
 	{ "grep", tool_grep, FENCE_FILES },

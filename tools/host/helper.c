@@ -112,7 +112,7 @@ static void helper_on_exit(void *arg, int code, int signal)
 
 static void take_event(struct helper *h, struct view line)
 {
-	static const char *const kinds[] = { "fence", "acting", "result", NULL };
+	static const char *const kinds[] = { "fence", "acting", "result", "output", NULL };
 	struct json_limits lim = json_limits_wire;
 	struct log *log = h->plan.env->log;
 	struct json *j = NULL;
@@ -128,6 +128,9 @@ static void take_event(struct helper *h, struct view line)
 			h->fenced = true;
 			log_debug(log, "tools", "%s: %.*s", h->plan.name, VIEW_FMT(line));
 		}
+		/* A program may say what it likes for as long as it runs. */
+		if (kind == HELPER_OUTPUT)
+			h->received = 0;
 		h->plan.on_event(h->plan.arg, (enum helper_event)kind, j);
 	}
 	json_free(&j);

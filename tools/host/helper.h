@@ -10,11 +10,11 @@
 
 struct helper;
 
-enum helper_event { HELPER_FENCE, HELPER_ACTING, HELPER_RESULT };
+enum helper_event { HELPER_FENCE, HELPER_ACTING, HELPER_RESULT, HELPER_OUTPUT };
 
 struct helper_plan {
 	const struct tools_env *env; /* outlives the helper */
-	const char *mode;            /* "call", "session" */
+	const char *mode;            /* "call", "session", "terminal" */
 	const char *name;            /* of the tool, for the log; outlives the helper */
 	void (*on_event)(void *arg, enum helper_event what, const struct json *event);
 	/* It is over and nothing comes any more: once, from the loop, unless it was freed. */

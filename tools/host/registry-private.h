@@ -10,6 +10,7 @@
 #include "tools/host/sandbox.h"
 #include "tools/host/session.h"
 #include "tools/host/spec.h"
+#include "tools/host/terminal.h"
 #include "tools/host/turn.h"
 
 #define NATIVES_MAX    16
@@ -22,6 +23,7 @@ struct tools {
 	char *read[READ_PATHS_MAX + 1];
 	struct run_list runs;
 	struct sessions *sessions;
+	struct terminal *terminals; /* that have not ended */
 	struct turn_list turns;
 	struct native_tool natives[NATIVES_MAX];
 	size_t nnatives;
@@ -32,6 +34,9 @@ const struct native_tool *registry_native(const struct tools *t, const char *nam
 /* Is it there to be called? Can a call of this origin come to anything? */
 bool registry_present(const struct tools *t, const struct tool_spec *s);
 bool registry_offers(const struct tools *t, const struct tool_spec *s, enum origin origin);
+
+/* terminal.c */
+void terminals_close(struct tools *t); /* no callback */
 
 /* judge.c: what is to become of a call. */
 struct judgement {
@@ -44,6 +49,10 @@ struct judgement {
 };
 /* why gets a text for the model when the verdict is DENY. */
 void judge(struct tools *t, const struct tool_call *c, struct judgement *out, struct str *why);
+/* registry.c: the same for somebody about to begin: -1 when the call may not, or not without a
+ * consent that it lacks. On failure too, out is to be released. */
+int registry_permit(struct tools *t, const struct tool_call *c, struct judgement *out,
+	struct err *e);
 void judgement_release(struct judgement *j);
 /* The arguments, checked against the spec. */
 int judge_args(const struct tool_call *c, const struct tool_spec *spec, struct json **args,

@@ -111,6 +111,7 @@ void tools_close(struct tools **tp)
 		return;
 	*tp = NULL;
 	run_close_all(&t->runs);
+	terminals_close(t);
 	sessions_close(&t->sessions);
 	turn_end_all(&t->turns);
 	for (int i = 0; t->read[i]; i++)
@@ -306,16 +307,28 @@ static int start(struct tools *t, struct tool_run **out, const struct run_plan *
 	return process_start(out, plan, e);
 }
 
+int registry_permit(struct tools *t, const struct tool_call *c, struct judgement *j, struct err *e)
+{
+	struct str why = STR_INIT(4096);
+	int rc = 0;
+
+	judge(t, c, j, &why);
+	if (j->verdict == VERDICT_DENY)
+		rc = err_set(e, E_DENIED, "%s", str_cstr(&why));
+	else if (j->verdict == VERDICT_ASK)
+		rc = check_consent(t, c, j->args, e);
+	str_release(&why);
+	return rc;
+}
+
 int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *c,
 	tool_done_cb *done, void *arg, struct err *e)
 {
-	struct str why = STR_INIT(4096);
 	struct run_plan plan = { .list = &t->runs, .env = &t->env, .call = c, .done = done };
 	struct judgement j;
-	int rc = -1;
+	int rc = registry_permit(t, c, &j, e);
 
 	*out = NULL;
-	judge(t, c, &j, &why);
 	plan.arg = arg;
 	plan.spec = j.spec;
 	plan.args = j.args;
@@ -323,15 +336,8 @@ int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *
 	plan.argv = j.argv.v;
 	plan.network = j.network;
 	plan.conversation = turn_conversation(&t->turns, c->turn);
-	if (j.verdict == VERDICT_DENY) {
-		(void)err_set(e, E_DENIED, "%s", str_cstr(&why));
-		goto out;
-	}
-	if (j.verdict == VERDICT_ASK && check_consent(t, c, j.args, e) < 0)
-		goto out;
-	rc = start(t, out, &plan, e);
-out:
+	if (rc == 0)
+		rc = start(t, out, &plan, e);
 	judgement_release(&j);
-	str_release(&why);
 	return rc;
 }

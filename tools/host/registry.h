@@ -18,6 +18,7 @@
 
 #define TOOL_RESULT_MAX ((size_t)200000) /* characters of one result (kairo-architecture) */
 #define TOOL_ARGS_MAX   ((size_t)1 << 20)
+#define TOOL_EXACT_MAX  ((size_t)1 << 20) /* bytes */
 
 struct tools;
 struct tool_run;
@@ -64,6 +65,9 @@ struct tool_call {
 	struct view args; /* as the model wrote them: untrusted text */
 	/* With the verdict ASK: the fingerprint that the user said yes to, else NULL. */
 	const char *consent;
+	/* Of read_file: the result is what the file holds, whole or from line "offset" so many as
+	 * "limit", to the byte; it must be UTF-8 and at most TOOL_EXACT_MAX. */
+	bool exact;
 	bool foreign; /* somebody else carries it out: our sandbox does not come into it */
 };
 
@@ -77,8 +81,9 @@ enum verdict tools_policy(const struct tools *t, const char *tool, enum origin o
 struct tool_result {
 	bool ok;
 	bool cancelled;
-	bool acted;       /* a side effect happened or may have happened */
-	struct view text; /* for the model: valid UTF-8, bounded, safe of controls */
+	enum err_code error; /* of a failure, where it is known: E_NOTFOUND, E_DENIED... */
+	bool acted;          /* a side effect happened or may have happened */
+	struct view text;    /* for the model: valid UTF-8, bounded, safe of controls */
 };
 typedef void tool_done_cb(void *arg, const struct tool_result *r);
 

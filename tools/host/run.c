@@ -134,6 +134,9 @@ static enum outcome judge(const struct tool_run *r)
 		.text = str_view(&r->text),
 	};
 
+	/* What a file holds is no report. */
+	if (r->exact && r->has_result && r->ok)
+		return OUTCOME_OK;
 	return outcome_of(&facts);
 }
 
@@ -148,11 +151,15 @@ static void run_on_end(void *arg)
 
 	if (!r->has_result)
 		say_why(r);
-	make_safe(r, &safe);
+	if (r->exact && r->ok)
+		(void)str_add(&safe, str_view(&r->text));
+	else
+		make_safe(r, &safe);
 	outcome = judge(r);
 	result.ok = outcome == OUTCOME_OK;
 	result.cancelled = outcome == OUTCOME_CANCELLED;
 	result.acted = r->acting;
+	result.error = r->error;
 	result.text = str_view(&safe);
 	audit(r, outcome_name(outcome), result.ok ? "" : str_cstr(&safe));
 	run_free(r);
@@ -177,14 +184,28 @@ void run_give(struct tool_run *r, bool ok, struct view text)
 	r->has_result = true;
 }
 
+/* The kind of a failure, as kairo-tool has named it. */
+static enum err_code error_of(const struct json *event)
+{
+	struct view name = VIEW_NONE;
+	int code = E_UNSUPPORTED;
+
+	(void)json_get_str(event, "error", JSON_OPTIONAL, 1, 100, &name, NULL);
+	while (code > E_OK && !view_eqs(name, err_code_name((enum err_code)code)))
+		code--;
+	return (enum err_code)code;
+}
+
 void run_take(struct tool_run *r, const struct json *event)
 {
 	struct view text;
 	bool ok = false;
 
 	if (json_get_bool(event, "ok", JSON_REQUIRED, &ok, NULL) == 1 &&
-		json_get_str(event, "text", JSON_REQUIRED, 0, RUN_TEXT_MAX, &text, NULL) == 1)
+		json_get_str(event, "text", JSON_REQUIRED, 0, RUN_TEXT_MAX, &text, NULL) == 1) {
 		run_give(r, ok, text);
+		r->error = error_of(event);
+	}
 }
 
 static void run_on_limit(void *arg)
@@ -249,6 +270,7 @@ int run_init(struct tool_run *r, const struct run_kind *kind, const struct run_p
 	r->done = plan->done;
 	r->arg = plan->arg;
 	r->quiet = plan->quiet;
+	r->exact = plan->call->exact;
 	r->args = args;
 	r->text = text;
 	r->turn = plan->call->turn;

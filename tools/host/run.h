@@ -56,6 +56,8 @@ struct tool_run {
 	void *arg;
 	struct timer *limit, *end;
 	bool cancelled, timed_out, acting, has_result, ok;
+	bool exact; /* the text is handed on as it is */
+	enum err_code error;
 	bool changes, waits; /* the workspace; for another that does */
 	struct str text;
 	int64_t began, limit_ms;
