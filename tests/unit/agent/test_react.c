@@ -467,7 +467,8 @@ static void several_calls_keep_their_order(void **state)
 	run("go");
 	ends(ENGINE_OK, "ok");
 	assert_string_equal("Looking.ok", str_cstr(&fix.text));
-	/* What may change something stands between them, though it is denied: one after the other. */
+	/* What may change something stands between them, though it is denied: one after the
+	 * other. */
 	assert_int_equal(0, strncmp("read_file(a)+ read_file(b)", str_cstr(&fix.tools_seen), 26));
 	assert_true(asked(1, "\"content\":\"Looking.\""));
 	assert_true(asked(1, "\"tool_call_id\":\"x\""));

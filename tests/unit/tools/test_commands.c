@@ -149,7 +149,7 @@ static void expect(const char *text)
 
 static bool there(const char *name)
 {
-	char path[200];
+	char path[320];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", fix.ws, name);
 	return access(path, F_OK) == 0;
