@@ -144,7 +144,7 @@ int cmd_audit(const struct home *h, int argc, char **argv)
 			return say_usage("audit", "-n wants a number of records from 1 to 100");
 	}
 	if (optind != argc)
-		return say_usage("audit", NULL);
+		return say_usage("audit", "audit takes options only");
 	if (path_join(dir, h->dir, "audit", &e) < 0)
 		return say_err(&e);
 	return show(dir, (size_t)n, json);

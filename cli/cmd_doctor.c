@@ -606,7 +606,7 @@ int cmd_doctor(const struct home *h, int argc, char **argv)
 
 	(void)argv;
 	if (argc > 1)
-		return say_usage("doctor", NULL);
+		return say_usage("doctor", "doctor takes no arguments");
 	check_home(&d);
 	check_disk(&d);
 	check_state(&d);

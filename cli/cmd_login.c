@@ -323,8 +323,10 @@ int cmd_login(const struct home *h, int argc, char **argv)
 		else
 			return say_usage("login", NULL);
 	}
-	if (optind != argc || (import && (force || base_url)))
-		return say_usage("login", NULL);
+	if (optind != argc)
+		return say_usage("login", "login takes options only");
+	if (import && (force || base_url))
+		return say_usage("login", "--import goes with no other option");
 	if (config_load(&s.cfg, h->dir, &e) == 0 &&
 		workspace_find(s.workspace, s.cfg->workspace, h->root, true, &e) == 0)
 		rc = import ? by_import(&s, import, &e) : by_qr(&s, base_url, force, &e);
@@ -338,7 +340,7 @@ int cmd_logout(const struct home *h, int argc, char **argv)
 
 	(void)argv;
 	if (argc > 1)
-		return say_usage("logout", NULL);
+		return say_usage("logout", "logout takes no arguments");
 	if (account_logout(h->dir, &e) < 0)
 		return say_err(&e);
 	puts("the credentials of this account are gone from this machine; a running daemon ends by itself");

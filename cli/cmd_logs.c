@@ -138,7 +138,7 @@ int cmd_logs(const struct home *h, int argc, char **argv)
 			return say_usage("logs", "-n wants a number of lines from 1 to 100000");
 	}
 	if (optind != argc)
-		return say_usage("logs", NULL);
+		return say_usage("logs", "logs takes options only");
 	text_filter_init(&t.filter, TEXT_KEEP_LF | TEXT_KEEP_TAB);
 	if (path_join(dir, h->dir, "logs", &e) == 0 && path_join(path, dir, "kairo.log", &e) == 0 &&
 		(t.fd = file_open_read(path, &size, &e)) >= 0)

@@ -168,7 +168,7 @@ int cmd_status(const struct home *h, int argc, char **argv)
 	pid_t pid;
 
 	if (argc > 2 || (argc == 2 && !json))
-		return say_usage("status", NULL);
+		return say_usage("status", "status takes --json or nothing");
 	if (client_request(h, &call, &e) < 0) {
 		if (e.code != E_NOTFOUND)
 			rc = say_err(&e);

@@ -96,9 +96,19 @@ int read_stdin(size_t max, struct str *out, struct err *e)
 	return 0;
 }
 
+static int unknown_command(const char *name)
+{
+	fputs("kairo: no command \"", stderr);
+	print_safe(stderr, view_of(name));
+	fputs("\"; see kairo help\n", stderr);
+	return EXIT_USAGE;
+}
+
 int cmd_version(const struct home *h, int argc, char **argv)
 {
-	(void)h, (void)argc, (void)argv;
+	(void)h, (void)argv;
+	if (argc > 1)
+		return say_usage("version", "version takes no arguments");
 	puts("kairo " KAIRO_VERSION);
 	return EXIT_DONE;
 }
@@ -116,7 +126,7 @@ int cmd_help(const struct home *h, int argc, char **argv)
 		const struct command *c = find_command(argv[1]);
 
 		if (!c)
-			return say_usage("help", "no such command");
+			return unknown_command(argv[1]);
 		describe(c, "kairo ");
 		return EXIT_DONE;
 	}
@@ -187,14 +197,6 @@ static int allow_files(struct err *e)
 	return err_set(e, E_FULL,
 		"only %llu files may be open at once here, %d are needed: raise the limit (ulimit -Hn)",
 		(unsigned long long)r.rlim_max, FILES_MIN);
-}
-
-static int unknown_command(const char *name)
-{
-	fputs("kairo: no command \"", stderr);
-	print_safe(stderr, view_of(name));
-	fputs("\"; see kairo help\n", stderr);
-	return EXIT_USAGE;
 }
 
 static int run(int argc, char **argv)

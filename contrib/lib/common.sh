@@ -35,7 +35,8 @@ need_packages() {
 	if ! { "${as[@]}" apt-get update && "${as[@]}" env DEBIAN_FRONTEND=noninteractive \
 		apt-get install -y --no-install-recommends "${missing[@]}"; } </dev/null >"$log" 2>&1; then
 		tail -n 20 "$log" >&2
-		die "apt-get could not install them; its last words stand above, all of them in $log"
+		die "apt-get could not install them; its last words stand above, all of them in $log" \
+			"(as root it is: apt-get install ${missing[*]})"
 	fi
 }
 

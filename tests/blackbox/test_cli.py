@@ -28,6 +28,28 @@ class Options(Case):
         with open(os.path.join(self.kairo.home, "accounts/work/config.toml")) as f:
             self.assertEqual(f.read(), 'language = "zh"\ntext_limit = 900\n')
 
+    def test_wrong_arguments_are_named_with_the_usage(self):
+        for args, said in ((["status", "--jsn"], "status takes --json or nothing"),
+                           (["doctor", "now"], "doctor takes no arguments"),
+                           (["start", "now"], "start takes no arguments"),
+                           (["logout", "all"], "logout takes no arguments"),
+                           (["version", "--long"], "version takes no arguments"),
+                           (["logs", "100"], "logs takes options only"),
+                           (["audit", "100"], "audit takes options only"),
+                           (["login", "me"], "login takes options only"),
+                           (["login", "--import", "/", "--force"], "--import goes with no other option"),
+                           (["send"], "one TEXT is wanted"),
+                           (["logs", "--all"], "option")):
+            with self.subTest(args):
+                p = self.kairo.run(*args, code=2)
+                self.assertIn(said, p.err)
+                self.assertIn("usage: kairo [--account NAME] " + args[0], p.err)
+                self.assertEqual(p.out, "")
+
+    def test_unknown_commands_are_named(self):
+        for args in (["stats"], ["help", "stats"], ["--stats"]):
+            self.assertIn('%s"; see kairo help' % args[-1], self.kairo.run(*args, code=2).err)
+
     def test_without_a_home_of_any_kind(self):
         for command in ("version", "help"):
             p = self.kairo.run(command, env={"KAIRO_HOME": "/proc/none/such"})
