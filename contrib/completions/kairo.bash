@@ -12,7 +12,8 @@ _kairo_settable() {
 
 _kairo_values() {
 	case $1 in
-	engine) echo react ;;
+	engine) echo react acp ;;
+	acp.preset) echo kimi claude codex gemini qwen opencode pi ;;
 	language) echo auto zh en ;;
 	render_mode) echo native plain ;;
 	log_level) echo error warn info debug ;;

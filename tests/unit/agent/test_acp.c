@@ -575,10 +575,10 @@ static void silence_at_the_start_is_bounded(void **state)
 		open_engine(f);
 		begin(f, "hello");
 		await(f, table[i].awaited);
-		loop_turn_clock(f->loop, table[i].ms - 1);
+		loop_turn_clock(f->loop, table[i].ms - 1000);
 		step(f);
 		assert_false(f->done);
-		loop_turn_clock(f->loop, 1);
+		loop_turn_clock(f->loop, 1000);
 		finish(f);
 		assert_int_equal(table[i].fail, f->fail);
 		assert_non_null(strstr(f->detail, table[i].told));
@@ -611,10 +611,10 @@ static void one_that_ignores_a_cancel_is_ended_and_resumed(void **state)
 	begin(f, "hello");
 	await(f, "session/cancel");
 	f->cancel_on_text = false;
-	loop_turn_clock(f->loop, ACP_GRACE_MS - 1);
+	loop_turn_clock(f->loop, ACP_GRACE_MS - 1000);
 	step(f);
 	assert_false(f->done);
-	loop_turn_clock(f->loop, 1);
+	loop_turn_clock(f->loop, 1000);
 	finish(f);
 	assert_int_equal(ENGINE_FAIL_CANCELLED, f->fail);
 	write_script(f, "{" SAYS("back") "}");

@@ -14,6 +14,7 @@
 
 #include "agent/acp/rpc.h"
 #include "base/proc.h"
+#include "still.h"
 
 #define LINE_MAX_ ((size_t)4096)
 
@@ -138,7 +139,7 @@ static int setup(void **state)
 	int down[2], up[2];
 
 	assert_non_null(f);
-	assert_int_equal(0, loop_open(&f->loop, NULL, NULL));
+	assert_int_equal(0, loop_open(&f->loop, &still_clock, NULL));
 	assert_int_equal(0, log_open_fd(&f->log, STDERR_FILENO, LOG_ERROR, NULL));
 	assert_int_equal(0, proc_pipe(down, 1, NULL)); /* we write without waiting */
 	assert_int_equal(0, proc_pipe(up, 0, NULL));   /* and read so */

@@ -9,6 +9,7 @@
 
 #include "agent/turn.h"
 #include "base/loop.h"
+#include "still.h"
 
 #define SEEN_MAX 32
 
@@ -105,7 +106,7 @@ static int setup(void **state)
 
 	memset(&fix, 0, sizeof(fix));
 	fix.fake.engine.ops = &fake_ops;
-	assert_int_equal(0, loop_open(&fix.loop, NULL, &e));
+	assert_int_equal(0, loop_open(&fix.loop, &still_clock, &e));
 	assert_int_equal(0,
 		turns_open(&fix.turns, fix.loop, &fix.fake.engine, 1000, on_event, &fix, NULL, &e));
 	*state = &fix;

@@ -268,10 +268,10 @@ static void a_call_past_its_time_is_ended(void **state)
 {
 	(void)state;
 	(void)begin();
-	loop_turn_clock(fix.loop, 59999);
+	loop_turn_clock(fix.loop, 59000);
 	step();
 	assert_int_equal(0, fix.ended);
-	loop_turn_clock(fix.loop, 1);
+	loop_turn_clock(fix.loop, 1000);
 	step();
 	assert_int_equal(1, fix.ended);
 	assert_int_equal(1, fix.done);
