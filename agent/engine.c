@@ -23,6 +23,8 @@ static const char *const fail_names[] = {
 	[ENGINE_FAIL_AGENT_START] = "agent not started",
 	[ENGINE_FAIL_AGENT_ENDED] = "agent ended",
 	[ENGINE_FAIL_AGENT_LOGIN] = "agent not logged in",
+	[ENGINE_FAIL_AGENT_EMPTY] = "agent without an answer",
+	[ENGINE_FAIL_AGENT_DENIED] = "agent stopped when it was refused",
 	[ENGINE_FAIL_INTERNAL] = "internal error",
 };
 

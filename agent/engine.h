@@ -29,23 +29,25 @@ enum engine_fail {
 	ENGINE_OK,
 	ENGINE_FAIL_CANCELLED,
 	ENGINE_FAIL_DEADLINE,
-	ENGINE_FAIL_NOT_SET_UP,  /* no model or no key configured; detail names the setting */
-	ENGINE_FAIL_UNREACHABLE, /* detail: "connection refused by 127.0.0.1:8080" */
-	ENGINE_FAIL_AUTH,        /* 401, 403 */
-	ENGINE_FAIL_QUOTA,       /* 402, or a rate limit that outlasted the retries */
-	ENGINE_FAIL_NO_MODEL,    /* 404: model name or base URL wrong */
-	ENGINE_FAIL_REFUSED,     /* another 4xx: detail has the provider's words */
-	ENGINE_FAIL_PROVIDER,    /* 5xx or an in-band error */
-	ENGINE_FAIL_STALLED,     /* no byte for too long, or broken off mid-answer */
-	ENGINE_FAIL_EMPTY,       /* an answer without content */
-	ENGINE_FAIL_GARBLED,     /* an answer that does not keep the protocol */
-	ENGINE_FAIL_TOO_LONG,    /* the conversation no longer fits the model */
-	ENGINE_FAIL_INPUT,       /* the message is too big or not valid text */
-	ENGINE_FAIL_BUDGET,      /* tokens, iterations or no progress; detail says which */
-	ENGINE_FAIL_STORAGE,     /* history could not be read or written */
-	ENGINE_FAIL_AGENT_START, /* the agent that does the work cannot be started; detail: why */
-	ENGINE_FAIL_AGENT_ENDED, /* it ended while it worked; detail: its last words */
-	ENGINE_FAIL_AGENT_LOGIN, /* it is not logged in; detail: what to type on the host */
+	ENGINE_FAIL_NOT_SET_UP,   /* no model or no key configured; detail names the setting */
+	ENGINE_FAIL_UNREACHABLE,  /* detail: "connection refused by 127.0.0.1:8080" */
+	ENGINE_FAIL_AUTH,         /* 401, 403 */
+	ENGINE_FAIL_QUOTA,        /* 402, or a rate limit that outlasted the retries */
+	ENGINE_FAIL_NO_MODEL,     /* 404: model name or base URL wrong */
+	ENGINE_FAIL_REFUSED,      /* another 4xx: detail has the provider's words */
+	ENGINE_FAIL_PROVIDER,     /* 5xx or an in-band error */
+	ENGINE_FAIL_STALLED,      /* no byte for too long, or broken off mid-answer */
+	ENGINE_FAIL_EMPTY,        /* an answer without content */
+	ENGINE_FAIL_GARBLED,      /* an answer that does not keep the protocol */
+	ENGINE_FAIL_TOO_LONG,     /* the conversation no longer fits the model */
+	ENGINE_FAIL_INPUT,        /* the message is too big or not valid text */
+	ENGINE_FAIL_BUDGET,       /* tokens, iterations or no progress; detail says which */
+	ENGINE_FAIL_STORAGE,      /* history could not be read or written */
+	ENGINE_FAIL_AGENT_START,  /* the agent that does the work cannot be started; detail: why */
+	ENGINE_FAIL_AGENT_ENDED,  /* it ended while it worked; detail: its last words */
+	ENGINE_FAIL_AGENT_LOGIN,  /* it is not logged in; detail: what to type on the host */
+	ENGINE_FAIL_AGENT_EMPTY,  /* it ended the turn without a word: it tells no reason */
+	ENGINE_FAIL_AGENT_DENIED, /* so it did when something was not allowed; detail: what */
 	ENGINE_FAIL_INTERNAL
 };
 

@@ -217,8 +217,14 @@ static const struct pair fails[] = {
 	[ENGINE_FAIL_AGENT_ENDED] = { "电脑上的智能体中途退出了{d}。再发一条消息会重新启动它，之前的对话还在。",
 		"The agent on your computer ended{d}. Your next message starts it again, and the "
 		"conversation is kept." },
-	[ENGINE_FAIL_AGENT_LOGIN] = { "电脑上的智能体还没有登录，或登录失效了{d}。请在电脑上登录。",
-		"The agent on your computer is not logged in{d}. Log in there." },
+	[ENGINE_FAIL_AGENT_LOGIN] = { "电脑上的智能体还没有登录，或者登录、密钥失效了{d}。请在电脑上处理。",
+		"The agent on your computer is not logged in, or its login or key is refused{d}. Set "
+		"that right there." },
+	[ENGINE_FAIL_AGENT_EMPTY] = { "电脑上的智能体没有给出回答，也没有说明原因{d}。多半是它的模型出错了；请稍后再试。",
+		"The agent on your computer gave no answer and tells no reason{d}. Most often its model "
+		"has failed; try again later." },
+	[ENGINE_FAIL_AGENT_DENIED] = { "电脑上的智能体要做的事没有得到允许，它就停下了{d}。",
+		"The agent on your computer stopped because what it wanted to do was not allowed{d}." },
 	[ENGINE_FAIL_INTERNAL] = { "程序内部出错了{d}。请看电脑上的日志（kairo logs）。",
 		"Something went wrong inside the program{d}. See kairo logs on the computer." },
 };

@@ -113,18 +113,28 @@ static void add_option(struct words *w, const char *option, const char *value)
 	add(w, value);
 }
 
-/* The agent's own folders, as far as they are there. */
-static void add_homes(struct words *w, const struct acp_preset *preset)
+/* The agent's own folders: one that is not there yet could not be made where it runs, and what it
+ * wrote would be lost with it. */
+static int add_homes(struct words *w, const struct acp_preset *preset, struct err *e)
 {
 	char path[PATH_SIZE], real[PATH_SIZE];
 
-	for (const char *const *h = preset ? preset->homes : NULL; h && *h; h++)
-		if (below_home(*h, path) && realpath(path, real))
+	for (const char *const *h = preset->homes; *h; h++) {
+		if (!below_home(*h, path))
+			continue;
+		if (file_mkdirs(path, 0700, e) < 0)
+			return -1;
+		if (realpath(path, real))
 			add_option(w, "--write", real);
+	}
+	for (const char *const *f = preset->files; *f; f++)
+		if (below_home(*f, path) && realpath(path, real))
+			add_option(w, "--write", real);
+	return 0;
 }
 
-static void fill_argv(struct words *w, const struct agent_plan *p, const struct home *h,
-	const struct config *c, const char *workspace, bool namespaces)
+static int fill_argv(struct words *w, const struct agent_plan *p, const struct home *h,
+	const struct config *c, const char *workspace, bool namespaces, struct err *e)
 {
 	const struct acp_preset *preset = preset_of(c);
 	const char *const *rest = preset ? preset->argv : (const char *const *)c->acp.command;
@@ -136,7 +146,8 @@ static void fill_argv(struct words *w, const struct agent_plan *p, const struct 
 	if (namespaces)
 		add(w, "--namespaces");
 	add_option(w, "--workspace", workspace);
-	add_homes(w, preset);
+	if (preset && add_homes(w, preset, e) < 0)
+		return -1;
 	for (char **extra = c->acp.write; *extra; extra++)
 		add_option(w, "--write", *extra);
 	add_option(w, "--hide", h->root);
@@ -144,6 +155,7 @@ static void fill_argv(struct words *w, const struct agent_plan *p, const struct 
 	add(w, p->program);
 	while (*++rest)
 		add(w, *rest);
+	return w->failed ? err_set(e, E_NOMEM, "the agent's command") : 0;
 }
 
 static void add_variable(struct words *w, const char *name)
@@ -156,7 +168,7 @@ static void add_variable(struct words *w, const char *name)
 	str_wipe(&text);
 }
 
-static void fill_env(struct words *w, const struct acp_preset *preset)
+static int fill_env(struct words *w, const struct acp_preset *preset, struct err *e)
 {
 	for (const char *const *name = base_env; *name; name++)
 		add_variable(w, *name);
@@ -165,6 +177,7 @@ static void fill_env(struct words *w, const struct acp_preset *preset)
 		add_variable(w, *name);
 	for (const char *const *pair = preset ? preset->fixed : NULL; pair && *pair; pair++)
 		add(w, *pair);
+	return w->failed ? err_set(e, E_NOMEM, "the agent's environment") : 0;
 }
 
 int agent_plan(struct agent_plan *p, const struct home *h, const struct config *c,
@@ -180,15 +193,13 @@ int agent_plan(struct agent_plan *p, const struct home *h, const struct config *
 		return -1;
 	argv.list = p->argv = calloc(WORDS_MAX, sizeof(char *));
 	env.list = p->env = calloc(WORDS_MAX, sizeof(char *));
-	if (p->argv && p->env) {
-		fill_argv(&argv, p, h, c, workspace, namespaces);
-		fill_env(&env, preset);
-	}
-	if (!p->argv || !p->env || argv.failed || env.failed) {
-		agent_plan_release(p);
-		return err_set(e, E_NOMEM, "the agent's command");
-	}
-	return 0;
+	if (!p->argv || !p->env)
+		(void)err_set(e, E_NOMEM, "the agent's command");
+	else if (fill_argv(&argv, p, h, c, workspace, namespaces, e) == 0 &&
+		 fill_env(&env, preset, e) == 0)
+		return 0;
+	agent_plan_release(p);
+	return -1;
 }
 
 static void free_words(char ***words, bool secret)

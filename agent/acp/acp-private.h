@@ -55,6 +55,8 @@ struct acp {
 	bool retried;  /* an opening that failed for no good reason */
 	bool lost;     /* the stored session is gone: a new one was begun */
 	bool cancelled;
+	const char *denied; /* the tool that the policy denied last; NULL: none */
+	bool refused;       /* the user said no to something */
 
 	enum engine_fail fail;
 	struct str detail;

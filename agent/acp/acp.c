@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #define DETAIL_MAX ((size_t)300)
+#define CODE_LOGIN (-32000) /* wherever it comes: a login is missing (acp, section 3) */
 
 void acp_step(struct acp *a, enum acp_state to)
 {
@@ -62,15 +63,27 @@ static struct view error_text(const struct rpc_answer *answer)
 	return answer->message;
 }
 
+/* The words of the agent tell a login that is missing from a key that its model refuses. */
+static void finish_login(struct acp *a, const struct rpc_answer *answer)
+{
+	struct view words = error_text(answer);
+	struct str detail = STR_INIT(1 << 20);
+
+	if (a->login)
+		(void)str_addf(&detail, "%s; ", a->login);
+	(void)str_addf(&detail, "%.*s", VIEW_FMT(words));
+	acp_finish(a, ENGINE_FAIL_AGENT_LOGIN, str_view(&detail));
+	str_release(&detail);
+}
+
 void acp_finish_error(struct acp *a, const struct rpc_answer *answer, const char *what)
 {
 	if (a->cancelled)
 		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
 	else if (answer->end == RPC_TIMEOUT)
 		acp_finish(a, ENGINE_FAIL_STALLED, view_of(what));
-	else if (answer->code == -32000)
-		acp_finish(a, ENGINE_FAIL_AGENT_LOGIN,
-			a->login ? view_of(a->login) : error_text(answer));
+	else if (answer->code == CODE_LOGIN)
+		finish_login(a, answer);
 	else
 		acp_finish(a, ENGINE_FAIL_PROVIDER, error_text(answer));
 }
@@ -84,7 +97,8 @@ static void turn_clear(struct acp *a)
 	a->conversation = a->language = NULL;
 	str_release(&a->text);
 	str_release(&a->session);
-	a->cancelled = a->retried = a->lost = false;
+	a->cancelled = a->retried = a->lost = a->refused = false;
+	a->denied = NULL;
 	a->call = 0;
 	if (a->stream)
 		acp_stream_begin(a->stream);

@@ -126,6 +126,7 @@ static int settle(struct acp *a, struct asked *k)
 		return 1;
 	}
 	if (v == VERDICT_DENY || (!k->what.question && take_print(a, k, &e) < 0)) {
+		a->denied = k->what.tool;
 		answer(a, &k->rpc, permission_reject(&k->what));
 		return 1;
 	}
@@ -209,6 +210,7 @@ static bool act(struct acp *a, struct asked *k)
 	bool stop = !k->what.question && k->consent == CONSENT_STOPPED;
 
 	note(a, k, consent_name(k->consent), stop ? "and the task was stopped" : NULL);
+	a->refused = a->refused || (!k->what.question && k->consent != CONSENT_GIVEN);
 	answer(a, &k->rpc, stop ? NULL : picked(k));
 	return stop;
 }

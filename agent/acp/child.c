@@ -74,14 +74,47 @@ static void child_on_errors(void *arg, int fd, int what)
 	(void)str_add(&c->words, (struct view){ buf, (size_t)n });
 }
 
-/* The last line that has something in it. */
-static struct view last_line(struct view v)
+/* The line that ends there, taken off the end of the text. */
+static struct view take_last_line(struct view *v)
 {
+	size_t at = v->n;
+	struct view line;
+
+	while (at > 0 && v->p[at - 1] != '\n')
+		at--;
+	line = view_from(*v, at);
+	*v = view_cut(*v, at > 0 ? at - 1 : 0);
+	return line;
+}
+
+static bool tells_error(struct view line)
+{
+	static const char *const signs[] = { "error", "Error", "ERROR", "panic", "fatal" };
+
+	if (line.n == 0 || line.p[0] == ' ' || line.p[0] == '\t')
+		return false; /* of a stack */
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+		if (memmem(line.p, line.n, signs[i], strlen(signs[i])))
+			return true;
+	return false;
+}
+
+/* The last line that speaks of an error, for what follows it is a stack or a version; else the
+ * last one that has something in it. */
+static struct view telling_line(struct view v)
+{
+	struct view last = VIEW_NONE;
+
 	v = view_trim(v);
-	for (size_t i = v.n; i > 0; i--)
-		if (v.p[i - 1] == '\n')
-			return view_from(v, i);
-	return v;
+	while (v.n > 0) {
+		struct view line = take_last_line(&v);
+
+		if (tells_error(line))
+			return line;
+		if (last.n == 0)
+			last = line;
+	}
+	return last;
 }
 
 void child_words(const struct child *c, struct str *out)
@@ -89,7 +122,7 @@ void child_words(const struct child *c, struct str *out)
 	struct str safe = STR_INIT(CHILD_WORDS_MAX * 4), shown = STR_INIT(CHILD_WORDS_MAX * 8);
 
 	if (text_safe(str_view(&c->words), TEXT_KEEP_LF, &safe) == 0 &&
-		text_redact(last_line(str_view(&safe)), &shown) == 0)
+		text_redact(telling_line(str_view(&safe)), &shown) == 0)
 		(void)str_add(out,
 			view_cut(str_view(&shown), utf8_cut(str_view(&shown), WORDS_SHOWN)));
 	str_release(&safe);

@@ -35,8 +35,8 @@ int child_out(const struct child *c); /* its standard input; non-blocking */
 void child_stop(struct child *c);
 /* The same, waited for; what is left then is killed. No callback. */
 void child_end(struct child **c);
-/* One safe line of its last words on stderr: no control character, no secret; "" when it said
- * nothing. */
+/* One safe line of its last words on stderr, the one that speaks of an error if any does: no
+ * control character, no secret; "" when it said nothing. */
 void child_words(const struct child *c, struct str *out);
 
 #endif

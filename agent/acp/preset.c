@@ -27,7 +27,8 @@ static const struct acp_preset table[] = {
 		.keys = { "ANTHROPIC_API_KEY", NULL },
 		.fixed = { "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 			NULL },
-		.homes = { ".claude", ".claude.json", NULL },
+		.homes = { ".claude", NULL },
+		.files = { ".claude.json", NULL },
 	},
 	{
 		.name = "codex",

@@ -15,7 +15,9 @@ struct acp_preset {
 	const char *install;  /* what to type to install it */
 	const char *keys[6];  /* names of variables with credentials that it may inherit */
 	const char *fixed[4]; /* "NAME=value" that it always gets */
-	const char *homes[6]; /* its own folders and files, below the user's home */
+	/* Where it keeps its own things, below the user's home: folders, which are made so that
+	 * they can be there for it to write to, and files. */
+	const char *homes[6], *files[2];
 };
 
 /* NULL: there is none of that name. */

@@ -28,6 +28,22 @@ static enum stop stop_reason(const struct json *result)
 	return (enum stop)stop;
 }
 
+/* Some agents end the turn without a word when they are refused something, and some whenever their
+ * model fails. */
+static void finish_empty(struct acp *a)
+{
+	char detail[100];
+
+	if (a->denied) {
+		(void)snprintf(detail, sizeof(detail), "%s, by the policy: see /policy", a->denied);
+		acp_finish(a, ENGINE_FAIL_AGENT_DENIED, view_of(detail));
+	} else if (a->refused) {
+		acp_finish(a, ENGINE_FAIL_AGENT_DENIED, VIEW("you said no"));
+	} else {
+		acp_finish(a, ENGINE_FAIL_AGENT_EMPTY, VIEW_NONE);
+	}
+}
+
 /* A stop reason alone proves little: some agents end a turn so when their model failed. What
  * counts is whether there is an answer. */
 static void finish_result(struct acp *a, enum stop stop)
@@ -43,7 +59,7 @@ static void finish_result(struct acp *a, enum stop stop)
 	else if (stop == STOP_STEPS)
 		acp_finish(a, ENGINE_FAIL_BUDGET, VIEW("the agent's own limit of steps"));
 	else if (empty)
-		acp_finish(a, ENGINE_FAIL_EMPTY, VIEW_NONE);
+		finish_empty(a);
 	else
 		acp_finish(a, ENGINE_OK, VIEW_NONE);
 }

@@ -287,8 +287,8 @@ static void ends_are_told_apart(void **state)
 		const char *steps, *text, *detail;
 		enum engine_fail fail;
 	} table[] = {
-		{ END, "", "", ENGINE_FAIL_EMPTY },
-		{ TEXT(" \\n") "," END, " \n", "", ENGINE_FAIL_EMPTY },
+		{ END, "", "", ENGINE_FAIL_AGENT_EMPTY },
+		{ TEXT(" \\n") "," END, " \n", "", ENGINE_FAIL_AGENT_EMPTY },
 		{ TEXT("no") ",{\"result\":{\"stopReason\":\"refusal\"}}", "no", "",
 			ENGINE_FAIL_REFUSED },
 		{ TEXT("half") ",{\"result\":{\"stopReason\":\"max_tokens\"}}",
@@ -302,7 +302,7 @@ static void ends_are_told_apart(void **state)
 		{ TEXT("x") ",{\"result\":{}}", "x", "", ENGINE_OK },
 		{ TEXT("x") ",{\"result\":null}", "x", "", ENGINE_OK },
 		{ "{\"error\":{\"code\":-32000,\"message\":\"Authentication required\"}}", "",
-			"scripted login", ENGINE_FAIL_AGENT_LOGIN },
+			"scripted login; Authentication required", ENGINE_FAIL_AGENT_LOGIN },
 		{ "{\"error\":{\"code\":-32603,\"message\":\"Internal error\",\"data\":{\"details\":"
 		  "\"400 key=sk-Ab12Cd34Ef56Gh78Ij90Kl12\"}}}",
 			"", "400 key=[redacted]", ENGINE_FAIL_PROVIDER },
@@ -482,6 +482,35 @@ static void a_signal_is_named(void **state)
 	ask(f, "hello");
 	assert_int_equal(ENGINE_FAIL_AGENT_ENDED, f->fail);
 	assert_string_equal("it was ended by signal 9", f->detail);
+}
+
+/* What Node and Python write when they die, and plain programs. */
+static void its_last_words_are_those_that_tell_the_error(void **state)
+{
+	static const struct {
+		const char *words, *told;
+	} table[] = {
+		{ "throw new ERR();\\n  ^\\n\\nError [ERR_X]: no package 'zod'\\n    at f (Error.js:1)\\n"
+		  "  code: 'ERR_X'\\n}\\n\\nNode.js v22.23.3\\n",
+			"Error [ERR_X]: no package 'zod'" },
+		{ "Traceback (most recent call last):\\n  File \\\"x\\\", line 1\\nValueError: no\\n",
+			"ValueError: no" },
+		{ "starting\\n\\nno luck\\n\\n", "no luck" },
+		{ "one line", "one line" },
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char script[600], want[200];
+
+		(void)snprintf(script, sizeof(script),
+			"{\"session/prompt\":[{\"stderr\":\"%s\"},{\"exit\":3}]}", table[i].words);
+		write_script(f, script);
+		loop_turn_clock(f->loop, 60000);
+		ask(f, "hello");
+		(void)snprintf(want, sizeof(want), "it ended with exit code 3: %s", table[i].told);
+		assert_string_equal(want, f->detail);
+	}
 }
 
 static void one_that_dies_idle_is_started_again(void **state)
@@ -774,6 +803,26 @@ static void a_consent_for_the_conversation_holds_for_the_same_only(void **state)
 	assert_int_equal(3, count(f, "\"optionId\":\"once\""));
 }
 
+/* OpenCode ends the turn without a word when it is refused something. */
+static void a_no_that_ends_the_turn_is_told_as_that(void **state)
+{
+	static const struct {
+		enum shell_rule shell;
+		const char *detail;
+	} table[] = { { SHELL_DENY, "shell, by the policy: see /policy" },
+		{ SHELL_ASK, "you said no" } };
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[" ASK(COMMAND("make")) "," END "]}");
+	for (size_t i = 0; i < 2; i++) {
+		with_policy(f, &(struct policy_rules){ .shell = table[i].shell });
+		f->choice = APPROVAL_NO;
+		ask(f, "hello");
+		assert_int_equal(ENGINE_FAIL_AGENT_DENIED, f->fail);
+		assert_string_equal(table[i].detail, f->detail);
+	}
+}
+
 static void no_and_stop_ends_the_turn(void **state)
 {
 	const struct policy_rules rules = { .shell = SHELL_ASK };
@@ -896,6 +945,7 @@ int main(void)
 		T(a_new_conversation_is_a_new_session),
 		T(a_death_ends_the_turn_and_the_next_message_resumes),
 		T(a_signal_is_named),
+		T(its_last_words_are_those_that_tell_the_error),
 		T(one_that_dies_idle_is_started_again),
 		T(a_start_that_fails_is_told_each_time_and_slows_down),
 		T(a_program_that_is_not_there_is_told),
@@ -907,6 +957,7 @@ int main(void)
 		T(the_end_is_polite),
 		T(policy_decides_what_an_agent_may_do),
 		T(a_consent_for_the_conversation_holds_for_the_same_only),
+		T(a_no_that_ends_the_turn_is_told_as_that),
 		T(no_and_stop_ends_the_turn),
 		T(a_cancel_answers_what_is_open_at_once),
 		T(a_question_offers_the_answers_of_the_agent_only),
