@@ -7,14 +7,22 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
 SKIPPED = 77
+NODE = {"node": "^22.19.0"}
+
+
+class Skipped(SystemExit):
+    """Leaves the program as skipped, unless who can do with less catches it; .reason says why."""
+
+    def __init__(self, reason):
+        super().__init__(SKIPPED)
+        self.reason = reason
 
 
 def skip(reason):
-    print("skipped: " + reason)
-    sys.exit(SKIPPED)
+    print("skipped: " + reason, flush=True)
+    raise Skipped(reason)
 
 
 def program(*names):
@@ -33,6 +41,17 @@ def version(node):
         return (0, 0)
     found = re.match(r"v(\d+)\.(\d+)", text)
     return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def find_node(build, oldest):
+    """A node of at least this version: the machine's own, else one from npm."""
+    own = shutil.which("node") or shutil.which("nodejs")
+    if own and version(own) >= oldest:
+        return own
+    node = os.path.join(install(build, "node", NODE), "node_modules", "node", "bin", "node")
+    if version(node) < oldest:
+        skip("Node %d.%d or newer is neither here nor installable" % oldest)
+    return node
 
 
 def install(build, name, packages):

@@ -7,26 +7,15 @@ import subprocess
 import sys
 
 from harness import BUILD, SIM
-from npm_tools import install, program, skip, version
+from npm_tools import find_node, install
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLIENT = {"@tencent-weixin/openclaw-weixin": "2.4.9"}
-NODE = {"node": "^22.13.0"}
 OLDEST = (22, 13)
 
 
-def find_node():
-    node = program("node", "nodejs")
-    if version(node) >= OLDEST:
-        return node
-    node = os.path.join(install(BUILD, "node", NODE), "node_modules", "node", "bin", "node")
-    if version(node) < OLDEST:
-        skip("Node %d.%d or newer is neither here nor installable" % OLDEST)
-    return node
-
-
 def main():
-    node = find_node()
+    node = find_node(BUILD, OLDEST)
     packages = install(BUILD, "official", CLIENT)
     folder = os.path.join(BUILD, "npm", "run")
     os.makedirs(folder, exist_ok=True)
