@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -69,6 +70,13 @@ class Demo(unittest.TestCase):
                       KAIRO_MODEL_NAME="none")
         self.assertIn("Connection refused", p.stderr)
         self.assertIn("the turn failed", p.stderr)
+
+    def test_no_answer_within_a_minute_is_a_failure_with_its_reason(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            p = self.demo("--once", "hello", code=1, KAIRO_MODEL_NAME="silent",
+                          KAIRO_MODEL_BASE_URL="http://127.0.0.1:%d/v1" % silent.getsockname()[1])
+        self.assertIn("no answer within 60 s", p.stderr)
+        self.assertRegex(p.stderr, "turn +running for [5-9][0-9] s")
 
     def test_wrong_usage_is_told(self):
         for args in (["--once"], ["--once", ""], ["--once", "  "], ["--once", "a", "b"], ["--twice"], [""],

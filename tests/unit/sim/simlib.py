@@ -44,7 +44,7 @@ class Sim:
         return status
 
     # -- HTTP
-    def http(self, method, url, body=None, headers=None, timeout=20):
+    def http(self, method, url, body=None, headers=None, timeout=60):
         """(status, headers, bytes); never raises for a status."""
         request = urllib.request.Request(url, body, headers or {}, method=method)
         context = self.tls if url.startswith("https") else None
