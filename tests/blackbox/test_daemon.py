@@ -1,5 +1,6 @@
 """Who runs: pid files, locks, two at once, logs, exit codes."""
 
+import json
 import os
 import re
 import signal
@@ -20,11 +21,37 @@ class Life(Case):
         self.assertEqual(os.getpgid(pid), pid, "the daemon leads a process group of its own")
         self.assertEqual(os.getsid(pid), pid)
         text = self.kairo.run("status").out
-        for word in ("running", "link", "queue", "sends", "engine", "warning"):
-            self.assertIn(word, text)
+        for line in (r"kairo +running, pid %d, up \d+ s" % pid, r"bot +\S+", r"owner +\S+", r"link +\S+",
+                     r"last poll +\S+", r"queue +0 of 100 waiting", r"turn +none",
+                     r"sends +\d+ of 10 since the owner's last message",
+                     r"parts +0 parked, 0 refused, 0 unknown, 0 unconfirmed", r"engine +react, \S+",
+                     r"workspace +" + re.escape(self.kairo.workspace), r"sandbox +files: \S+",
+                     r"warning +network.allow_loopback is on: .+"):
+            self.assertRegex(text, r"(?m)^%s" % line)
+        self.sim.script(stalled())
+        self.sim.inject("long work")
+        self.sim.wait("model_open", 1)
+        self.ask("/pause")
+        text = self.kairo.run("status").out
+        self.assertRegex(text, r"(?m)^turn +running for \d+ s$")
+        self.assertRegex(text, r"(?m)^queue +0 of 100 waiting, paused")
         self.kairo.stop()
         self.assertFalse(alive(pid))
         self.assertFalse(os.path.exists(os.path.join(self.kairo.dir, "kairo.pid")))
+
+    def test_status_for_programs_has_its_agreed_form(self):
+        self.kairo.start()
+        s = self.kairo.status()
+        self.assertEqual((s["schema"], s["state"], s["pid"]), (1, "running", self.kairo.pid()))
+        self.assertLessEqual({"uptime_s", "account", "link", "queue", "turn", "sends", "parked", "refused", "unknown",
+                              "unconfirmed", "engine", "paused", "sandbox", "warnings"}, set(s))
+        for member, inner in (("account", {"bot_id", "user_id", "login"}), ("link", {"state", "last_good_poll"}),
+                              ("queue", {"waiting", "limit"}), ("sends", {"used", "limit"})):
+            self.assertLessEqual(inner, set(s[member]))
+        self.assertEqual((s["turn"], s["paused"], s["account"]["login"]), (None, False, "ok"))
+        self.kairo.stop()
+        self.assertEqual(json.loads(self.kairo.run("status", "--json", code=3).out),
+                         {"schema": 1, "state": "stopped", "account": {"login": "ok"}})
 
     def test_the_daemon_keeps_no_descriptor_of_its_starter(self):
         r, w = os.pipe()

@@ -414,6 +414,15 @@ class Drawing(LoginCase):
         self.assertTrue(t.sane())
         return text, self.newest_code()["content"]
 
+    def test_its_time_is_counted_down(self):
+        t = self.terminal()
+        first = int(t.expect(r"\rthe code lives for about (\d+) more seconds")[1])
+        self.assertTrue(0 < first <= 480, first)
+        second = int(t.expect(r"\rthe code lives for about (\d+) more seconds")[1])
+        self.assertLess(second, first)
+        t.interrupt()
+        self.assertEqual(t.code(), 1)
+
     def test_half_blocks(self):
         text, content = self.drawn()
         rows = blocks(text)
