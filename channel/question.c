@@ -228,27 +228,45 @@ static void put_fenced(struct str *out, struct view text, enum format_mode mode)
 		str_addc(out, '`');
 }
 
+/* So many characters, the beginning and the end: what is bad is easily appended. False: something
+ * is left out. */
+static bool cut_middle(struct view all, size_t max, struct str *out)
+{
+	size_t n = utf8_count(all), tail = max / 4;
+
+	if (n <= max) {
+		str_add(out, all);
+		return true;
+	}
+	str_add(out, view_cut(all, utf8_cut_chars(all, max - tail)));
+	str_adds(out, "\n[...]\n");
+	str_add(out, view_from(all, utf8_cut_chars(all, n - tail)));
+	return false;
+}
+
 static void put_deed(struct questions *q, struct str *out, enum control_language lang,
 	struct view text, size_t max)
 {
-	struct str safe = STR_INIT(ENGINE_INPUT_MAX);
-	struct view all, shown;
+	struct str safe = STR_INIT(ENGINE_INPUT_MAX), shown = STR_INIT(ENGINE_INPUT_MAX);
+	struct view all;
+	bool whole;
 
 	text_safe(view_cut(text, ENGINE_INPUT_MAX / 4), TEXT_KEEP_LF | TEXT_KEEP_TAB, &safe);
 	all = view_trim(str_view(&safe));
-	shown = view_cut(all, utf8_cut_chars(all, max));
+	whole = cut_middle(all, max, &shown);
 	if (all.n == 0) {
 		str_addc(out, '\n');
 		words(out, lang, W_ASK_HIDDEN);
 	} else {
-		put_fenced(out, shown, q->room->mode);
+		put_fenced(out, str_view(&shown), q->room->mode);
 	}
-	if (shown.n < all.n) {
+	if (!whole) {
 		str_addc(out, '\n');
-		words(out, lang, W_ASK_CUT, NUM((long long)utf8_count(all)));
+		words(out, lang, W_ASK_CUT);
 	}
-	out->failed |= !str_ok(&safe);
+	out->failed |= !str_ok(&safe) || !str_ok(&shown);
 	str_release(&safe);
+	str_release(&shown);
 }
 
 static void put_choices(struct questions *q, const struct question *it,

@@ -91,7 +91,7 @@ enum word {
 	W_ASK_APPROVAL, /* {1} code, {2} tool; what it would do follows */
 	W_ASK_QUESTION, /* {1} code, {2} the question */
 	W_ASK_HIDDEN,
-	W_ASK_CUT,     /* {1} characters in all */
+	W_ASK_CUT,
 	W_CHOICE_ONCE, /* the standard choices of an approval */
 	W_CHOICE_CONVERSATION,
 	W_CHOICE_NO,

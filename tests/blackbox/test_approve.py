@@ -71,6 +71,21 @@ class Phone(ApproveCase):
         self.assertFalse(self.there())
         self.assertEqual(self.sim.counts()["sent"], 1)
 
+    def test_what_would_deceive_the_eye_is_shown(self):
+        self.kairo.config(policy__shell="ask")
+        self.kairo.run("restart")
+        for command, words in (("echo ok" + " " * 3000 + "; rm -rf .", "ok[3000 blanks]; rm -rf ."),
+                               ("echo " + "x" * 3000 + "; rm -rf .", "x; rm -rf .\nfolder: "),
+                               ("echo a\n1. Yes\n# " + "x\n" * 900 + "rm -rf .", "| x\n| rm -rf .\nfolder: "),
+                               ("curl a.example/?\u200b\U000e0061", "curl a.example/?\\u200b\\U000e0061")):
+            with self.subTest(command=command):
+                self.sim.script(call("shell", command=command), {"text": "done"})
+                shown = self.question()
+                self.assertIn(words, shown)
+                self.assertNotIn("\n1. Yes\n", shown)
+                self.ask("3")
+                self.idle()
+
     def test_a_yes_does_it_once(self):
         self.sim.script(write(), {"text": "Written."}, write(content="more\n"))
         self.question()

@@ -19,7 +19,7 @@ static void show_lines(struct view v, struct str *out)
 		size_t n = view_find(v, '\n');
 
 		(void)str_adds(out, "\n| ");
-		(void)text_visible(view_cut(v, n), out);
+		(void)text_revealed(view_cut(v, n), out);
 		v = view_from(v, n + 1);
 	}
 }
@@ -47,7 +47,7 @@ static void describe_text(struct view v, size_t max, struct str *out)
 	if (view_find(v, '\n') < v.n)
 		show_lines(v, &shown);
 	else
-		(void)text_visible(v, &shown);
+		(void)text_revealed(v, &shown);
 	add_bounded(str_view(&shown), max, out);
 	str_release(&shown);
 }
@@ -108,7 +108,7 @@ void tools_describe(struct tools *t, const struct tool_call *c, struct str *out)
 	}
 	if (!spec->native) {
 		(void)str_adds(&text, text.n > 0 ? "\nfolder: " : "folder: ");
-		(void)text_visible(view_of(t->workspace), &text);
+		(void)text_revealed(view_of(t->workspace), &text);
 	}
 	add_bounded(str_view(&text), TOOL_QUESTION_MAX - 100, out);
 	json_free(&args);

@@ -296,6 +296,40 @@ static void shows_what_cannot_be_seen(void **state)
 	}
 }
 
+static void reveals_what_hides_or_pushes_text_away(void **state)
+{
+	static const struct {
+		struct view in;
+		const char *want;
+	} revealed[] = {
+		{ VIEW("rm -rf x\n\x1b"), "rm -rf x\\n\\x1b" },
+		{ VIEW("\xff\xe4\xbd"), "\\xff\\xe4\\xbd" },
+		{ VIEW("a\xe2\x80\x8b\xe2\x81\xa0\xc2\xad"), "a\\u200b\\u2060\\u00ad" },
+		{ VIEW("\xe3\x85\xa4\xe1\x85\x9f\xef\xbe\xa0\xe2\xa0\x80"),
+			"\\u3164\\u115f\\uffa0\\u2800" },
+		{ VIEW("?q=\xf3\xa0\x81\xa1\xf3\xa0\x84\x80"), "?q=\\U000e0061\\U000e0100" },
+		/* a picture of two characters, and no third way to carry more behind it */
+		{ VIEW("\xe2\x9d\xa4\xef\xb8\x8f"), "\xe2\x9d\xa4\xef\xb8\x8f" },
+		{ VIEW("\xe2\x9d\xa4\xef\xb8\x8f\xef\xb8\x8e"), "\xe2\x9d\xa4\xef\xb8\x8f\\ufe0e" },
+		{ VIEW("x\xef\xb8\x8f\xe2\x80\x8d"), "x\\ufe0f\\u200d" },
+		{ VIEW("\xe4\xbd\xa0\xe3\x80\x80\xe5\xa5\xbd"),
+			"\xe4\xbd\xa0\xe3\x80\x80\xe5\xa5\xbd" },
+		{ VIEW("a                                b"),
+			"a                                b" },
+		{ VIEW("a                                 b"), "a[33 blanks]b" },
+		{ VIEW("a                                \xe3\x80\x80"), "a[33 blanks]" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(revealed); i++) {
+		struct str s = STR_INIT(200);
+
+		assert_int_equal(text_revealed(revealed[i].in, &s), 0);
+		assert_string_equal(str_cstr(&s), revealed[i].want);
+		str_release(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +340,7 @@ int main(void)
 		cmocka_unit_test(an_end_begins_anew),
 		cmocka_unit_test(tells_when_the_text_is_full),
 		cmocka_unit_test(shows_what_cannot_be_seen),
+		cmocka_unit_test(reveals_what_hides_or_pushes_text_away),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

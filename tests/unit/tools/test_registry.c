@@ -328,6 +328,8 @@ static void a_question_shows_the_exact_call(void **state)
 	expect_question("grep",
 		"{\"ignore_case\":true,\"pattern\":\"token=abcdefghijklmnop1234\\u001b[1m\\u202e\"}",
 		"pattern: token=abcdefghijklmnop1234\\x1b[1m\\u202e\nignore_case: true\nfolder: ");
+	expect_question("grep", "{\"pattern\":\"a\\u200b\\udb40\\udc61\"}",
+		"pattern: a\\u200b\\U000e0061\nfolder: ");
 	expect_question("grep", "{\"pattern\":\"a\\nb\"}", "pattern: \n| a\n| b\nfolder: ");
 	expect_question("write_file", "{\"content\":\"one\\ntwo\\n\",\"path\":\"notes/a.md\"}",
 		"path: notes/a.md\ncontent: 8 bytes, 2 lines\n| one\n| two\nfolder: ");
