@@ -1,6 +1,5 @@
 #include "rig.h"
 
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "remove_tree.h"
 
 struct fix fix;
 
@@ -113,14 +113,6 @@ int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 int teardown(void **state)
 {
 	struct str log = STR_INIT((size_t)64 << 20);
@@ -148,7 +140,7 @@ int teardown(void **state)
 	str_release(&fix.tools_seen);
 	str_release(&fix.answer);
 	str_release(&fix.detail);
-	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(fix.dir);
 }
 
 /* --- Driving ---------------------------------------------------------------------------------- */

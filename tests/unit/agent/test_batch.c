@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include <dirent.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "base/json.h"
 #include "lm.h"
 #include "tools/host/native.h"
+#include "remove_tree.h"
 
 #define SEARCHES 16
 
@@ -197,14 +197,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
@@ -219,7 +211,7 @@ static int teardown(void **state)
 	loop_close(&fix.loop);
 	log_close(&fix.log);
 	str_release(&fix.deed);
-	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(fix.dir);
 }
 
 /* --- Driving ---------------------------------------------------------------------------------- */

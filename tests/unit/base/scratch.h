@@ -2,12 +2,13 @@
 #ifndef TESTS_SCRATCH_H
 #define TESTS_SCRATCH_H
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "remove_tree.h"
 
 struct scratch {
 	char dir[64];
@@ -40,17 +41,9 @@ static inline const char *scratch_path(struct scratch *s, const char *name)
 	return p;
 }
 
-static inline int scratch_rm(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static inline void scratch_remove(struct scratch *s)
 {
-	if (nftw(s->dir, scratch_rm, 8, FTW_DEPTH | FTW_PHYS) < 0)
+	if (remove_tree(s->dir) < 0)
 		perror(s->dir);
 }
 

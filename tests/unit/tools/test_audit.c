@@ -9,13 +9,13 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "tools/host/audit.h"
+#include "remove_tree.h"
 
 #define DAY1 "2026-11-30.jsonl"
 #define MS   INT64_C(1000)
@@ -67,20 +67,12 @@ static void forget(void)
 	fix.n = 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
 	forget();
 	audit_close(&fix.audit);
-	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(fix.dir);
 }
 
 static void write_one(const char *tool)

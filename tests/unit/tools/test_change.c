@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "smalldisk.h"
 #include "tools/exec/change.h"
 #include "tools/exec/walk.h"
+#include "remove_tree.h"
 
 /* --- Renames that fail on demand -------------------------------------------------------------- */
 
@@ -115,14 +115,6 @@ static size_t entries(const char *path)
 	return n;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int setup(void **state)
 {
 	struct err e = ERR_INIT;
@@ -144,7 +136,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	roots_release(&roots);
-	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 /* --- The change that is tried: one of each kind, two of them in new folders ------------------- */
@@ -241,7 +233,7 @@ static void each_rename_that_fails_takes_all_back(void **state)
 		}
 		all_new();
 		assert_int_equal(plain ? 7 : 5, n);
-		assert_int_equal(0, nftw(at("n"), remove_one, 16, FTW_DEPTH | FTW_PHYS));
+		assert_int_equal(0, remove_tree(at("n")));
 		prepare();
 	}
 }
@@ -310,7 +302,7 @@ static void others_are_not_overwritten(void **state)
 	is("one", "old one");
 	is("n/e/w", "theirs!");
 	assert_int_equal(1, entries("n/e"));
-	assert_int_equal(0, nftw(at("n"), remove_one, 16, FTW_DEPTH | FTW_PHYS));
+	assert_int_equal(0, remove_tree(at("n")));
 
 	ahead = somebody_removes_one;
 	renames = 0;
@@ -420,7 +412,7 @@ static void a_kill_leaves_whole_files(void **state)
 			assert_true(
 				names.list[i][0] == '.' || strstr("one two gone n", names.list[i]));
 		names_release(&names);
-		(void)nftw(at("n"), remove_one, 16, FTW_DEPTH | FTW_PHYS);
+		(void)remove_tree(at("n"));
 	}
 }
 

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "tools/host/registry.h"
 
 #include "tree.h"
+#include "remove_tree.h"
 
 struct fix {
 	char dir[64], ws[96];
@@ -58,14 +58,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
@@ -74,7 +66,7 @@ static int teardown(void **state)
 	loop_close(&fix.loop);
 	str_release(&fix.text);
 	expect_nobody_left();
-	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(fix.dir);
 }
 
 /* --- One call --------------------------------------------------------------------------------- */

@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "base/json.h"
 #include "base/loop.h"
 #include "tools/host/registry.h"
+#include "remove_tree.h"
 
 static const char *const entries[] = { "printf '%s|' a 'b c' '$HOME' '*'", "git status",
 	"cat /proc/self/cmdline", "./tool", "no-such-program-here", NULL };
@@ -71,14 +71,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
@@ -86,7 +78,7 @@ static int teardown(void **state)
 	policy_free(&fix.policy);
 	loop_close(&fix.loop);
 	str_release(&fix.text);
-	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(fix.dir);
 }
 
 static void on_done(void *arg, const struct tool_result *r)

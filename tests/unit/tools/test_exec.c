@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -23,6 +22,7 @@
 #include "smalldisk.h"
 #include "tools/exec/tool.h"
 #include "tools/exec/walk.h"
+#include "remove_tree.h"
 
 static char dir[64], outside[64];
 static struct roots roots;
@@ -77,21 +77,13 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
 	roots_release(&roots);
 	str_release(&out);
-	(void)nftw(outside, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	(void)remove_tree(outside);
+	return remove_tree(dir);
 }
 
 static void on_acting(void *arg)

@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <sys/stat.h>
 
 #include "base/loop.h"
 #include "tools/host/native.h"
 #include "tools/host/registry.h"
+#include "remove_tree.h"
 
 #define ARGS "{\"query\":\"weather\"}"
 
@@ -108,14 +108,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
@@ -123,7 +115,7 @@ static int teardown(void **state)
 	policy_free(&fix.policy);
 	loop_close(&fix.loop);
 	str_release(&fix.text);
-	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(fix.dir);
 }
 
 static void on_done(void *arg, const struct tool_result *r)

@@ -10,13 +10,13 @@
 
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "tools/exec/patch_apply.h"
+#include "remove_tree.h"
 
 #define BIG ((size_t)8 << 20)
 
@@ -422,18 +422,10 @@ static int make_dir(void **state)
 	return mkdtemp(dir) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int remove_dir(void **state)
 {
 	(void)teardown(state);
-	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 /* What a shell in the folder ends with. */

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -25,6 +24,7 @@
 #include "tools/confine.h"
 #include "tools/host/registry.h"
 #include "tools/host/spec.h"
+#include "remove_tree.h"
 
 struct fix {
 	char dir[64], ws[96], home[96], audit_dir[96];
@@ -70,14 +70,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
@@ -85,7 +77,7 @@ static int teardown(void **state)
 	audit_close(&fix.audit);
 	loop_close(&fix.loop);
 	str_release(&fix.text);
-	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(fix.dir);
 }
 
 static void on_done(void *arg, const struct tool_result *r)

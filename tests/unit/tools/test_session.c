@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "tools/exec/session.h"
 
 #include "tree.h"
+#include "remove_tree.h"
 
 static char dir[64];
 static struct roots roots;
@@ -47,14 +47,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
@@ -64,7 +56,7 @@ static int teardown(void **state)
 	roots_release(&roots);
 	str_release(&line);
 	str_release(&said);
-	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 /* --- One command ------------------------------------------------------------------------------ */

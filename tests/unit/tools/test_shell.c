@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -21,6 +20,7 @@
 #include "tools/exec/tool.h"
 
 #include "tree.h"
+#include "remove_tree.h"
 
 static char dir[64];
 static struct roots roots;
@@ -41,20 +41,12 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
 	roots_release(&roots);
 	str_release(&said);
-	return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(dir);
 }
 
 /* --- One command ------------------------------------------------------------------------------ */

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "base/text.h"
 #include "tools/host/registry.h"
 #include "tools/host/terminal.h"
+#include "remove_tree.h"
 
 static struct {
 	char dir[64], ws[96], home[96], audit_dir[96];
@@ -64,14 +64,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
@@ -81,7 +73,7 @@ static int teardown(void **state)
 	audit_close(&fix.audit);
 	loop_close(&fix.loop);
 	str_release(&fix.text);
-	return nftw(fix.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(fix.dir);
 }
 
 static void on_output(void *arg, struct view text)
