@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* One permission request that waits for its answer. */
 struct asked {
 	struct asked *next;
@@ -76,6 +78,9 @@ static void ask_consent(struct acp *a, struct asked *k)
 
 	if (k->what.args.n > 0)
 		tools_describe(a->tools, &c, &deed);
+	else
+		(void)str_add(&deed, view_cut(str_view(&k->what.text),
+					     utf8_cut(str_view(&k->what.text), TOOL_QUESTION_MAX)));
 	note(a, k, "asked", k->what.args.n > 0 ? NULL : "the agent does not show what it would do");
 	ev.name = k->what.tool;
 	ev.text = str_view(&deed);

@@ -37,6 +37,7 @@ static void card_release(struct card *c)
 	free(c->title);
 	free(c->command);
 	free(c->path);
+	free(c->input);
 }
 
 int cards_open(struct cards **out, struct err *e)
@@ -224,8 +225,8 @@ static void take_command(struct card *c, const struct json *input)
 
 static void take_path(struct card *c, const struct json *input)
 {
-	static const char *const names[] = { "path", "file_path", "filePath", "abs_path", "url",
-		NULL };
+	static const char *const names[] = { "path", "file_path", "filePath", "filepath",
+		"abs_path", "url", NULL };
 	struct view text;
 
 	for (const char *const *name = names; *name; name++) {
@@ -236,10 +237,21 @@ static void take_path(struct card *c, const struct json *input)
 	}
 }
 
+static void keep_input(struct card *c, const struct json *input)
+{
+	struct str text = STR_INIT(CARD_INPUT_MAX);
+
+	free(c->input);
+	c->input = json_print(input, &text, NULL) == 0 ? str_take(&text) : NULL;
+	str_release(&text);
+}
+
+/* Empty arguments are those that are still to be written. */
 static void take_input(struct card *c, const struct json *input)
 {
-	if (!input || json_type(input) != JSON_OBJECT)
+	if (!input || json_type(input) != JSON_OBJECT || json_count(input) == 0)
 		return;
+	keep_input(c, input);
 	take_command(c, input);
 	take_path(c, input);
 }
@@ -292,5 +304,9 @@ struct card *cards_take(struct cards *cards, const struct json *call)
 	take_location(c, json_member(call, "locations"));
 	take_written_input(c, json_member(call, "content"));
 	take_input(c, json_member(call, "rawInput"));
+	if (card_ended(c)) {
+		free(c->input);
+		c->input = NULL;
+	}
 	return c;
 }

@@ -17,6 +17,7 @@
 #define CARD_ID_MAX      ((size_t)1024) /* bytes of a toolCallId */
 #define CARD_TITLE_MAX   ((size_t)1000) /* bytes kept of a title */
 #define CARD_COMMAND_MAX ((size_t)100 << 10)
+#define CARD_INPUT_MAX   ((size_t)1 << 20) /* what is longer counts as not shown */
 
 /* kind: open in the protocol; an unknown one is OTHER. */
 enum card_kind {
@@ -41,6 +42,7 @@ struct card {
 	enum card_status status;
 	char *command; /* the exact command line it would run; NULL: not shown */
 	char *path;    /* the first file it names; NULL: none */
+	char *input;   /* its arguments, a JSON object, until it has ended; NULL: not shown */
 	bool asked;    /* a permission was asked for */
 	bool told;     /* its begin was reported, or its end */
 };

@@ -7,6 +7,7 @@
 
 #define TEXT_MAX ((size_t)4000)
 #define ARGS_MAX ((size_t)1 << 20)
+#define HINT_MAX ((size_t)1000)
 
 /* --- Options ---------------------------------------------------------------------------------- */
 
@@ -156,20 +157,43 @@ static struct view inside(struct view path, const char *workspace)
 	return path;
 }
 
-/* The new text of the file, from the difference that is shown or from the arguments. */
-static struct view new_text(const struct json *call)
+/* The first of these members that is a text. */
+static struct view one_of(const struct json *obj, const char *const *names)
 {
+	struct view v = VIEW_NONE;
+
+	for (; *names && v.n == 0; names++)
+		v = text_of(obj, *names);
+	return v;
+}
+
+/* What a file's text becomes: from the difference that is shown, else from the arguments. */
+struct edit {
+	struct view before, after;
+	bool part; /* these are not the whole of the file */
+};
+
+static struct edit edit_of(const struct json *call, const struct json *input)
+{
+	static const char *const olds[] = { "old_string", "oldString", "oldText", NULL };
+	static const char *const news[] = { "content", "new_string", "newString", "newText", NULL };
 	const struct json *content = json_member(call, "content");
-	struct view v;
+	struct view replaced = one_of(input, olds);
+	struct edit ed = { replaced, one_of(input, news), replaced.n > 0 };
 
 	if (content && json_type(content) == JSON_ARRAY)
 		json_each(item, content) {
-			v = text_of(item, "newText");
-			if (v.n > 0)
-				return v;
+			struct view fresh = text_of(item, "newText");
+
+			if (fresh.n == 0)
+				continue;
+			ed.before = text_of(item, "oldText");
+			ed.after = fresh;
+			/* Some show the whole file, some just what they replace. */
+			ed.part = ed.before.n > 0 && view_eq(ed.before, replaced);
+			break;
 		}
-	v = text_of(json_member(call, "rawInput"), "content");
-	return v.n > 0 ? v : text_of(json_member(call, "rawInput"), "new_string");
+	return ed;
 }
 
 static void put_args(struct permission *p, const char *name, struct view value, const char *second,
@@ -189,16 +213,63 @@ static void put_args(struct permission *p, const char *name, struct view value, 
 		str_reset(&p->args);
 }
 
+static size_t count_lines(struct view v)
+{
+	size_t n = 0;
+
+	for (; v.n > 0; v = view_from(v, view_find(v, '\n') + 1))
+		n++;
+	return n;
+}
+
+static void put_lines(struct str *out, char sign, struct view v)
+{
+	while (v.n > 0) {
+		size_t n = view_find(v, '\n');
+
+		(void)str_addf(out, "%c%.*s\n", sign, (int)n, v.p);
+		v = view_from(v, n + 1);
+	}
+}
+
+/* As a patch; where in the file that is the agent does not show. */
+static void put_patch(struct permission *p, struct view path, const struct edit *ed)
+{
+	struct str patch = STR_INIT(ARGS_MAX);
+
+	if (path.n == 0)
+		return;
+	(void)str_addf(&patch, "--- %.*s\n+++ %.*s\n@@ -1,%zu +1,%zu @@\n", VIEW_FMT(path),
+		VIEW_FMT(path), count_lines(ed->before), count_lines(ed->after));
+	put_lines(&patch, '-', ed->before);
+	put_lines(&patch, '+', ed->after);
+	if (str_ok(&patch))
+		put_args(p, "patch", str_view(&patch), NULL, VIEW_NONE);
+	str_release(&patch);
+}
+
+static void take_edit(struct permission *p, struct view path, const struct edit *ed)
+{
+	if (ed->part) {
+		p->tool = "apply_patch";
+		put_patch(p, path, ed);
+	} else {
+		p->tool = "write_file";
+		put_args(p, "path", path, "content", ed->after);
+	}
+}
+
 /* What the built-in tools would call it. What an agent does not show stays empty. */
 static void take_deed(struct permission *p, const struct card *c, const struct json *call,
-	const char *workspace)
+	const struct json *input, const char *workspace)
 {
 	struct view path = inside(view_of(c->path), workspace);
+	struct edit ed;
 
 	switch (c->kind) {
 	case CARD_EDIT:
-		p->tool = "write_file";
-		put_args(p, "path", path, "content", new_text(call));
+		ed = edit_of(call, input);
+		take_edit(p, path, &ed);
 		break;
 	case CARD_READ:
 		p->tool = "read_file";
@@ -221,24 +292,48 @@ static void take_deed(struct permission *p, const struct card *c, const struct j
 	}
 }
 
+/* For a deed whose exact form is hidden. */
+static void take_hints(struct permission *p, const struct card *c)
+{
+	(void)str_adds(&p->text, "the agent does not show exactly what it would do\ntitle: ");
+	(void)text_visible(view_of(c->title), &p->text);
+	if (c->path) {
+		(void)str_adds(&p->text, "\npath: ");
+		(void)text_visible(view_of(c->path), &p->text);
+	}
+	if (c->input) {
+		struct view input = view_of(c->input);
+
+		(void)str_adds(&p->text, "\ninput: ");
+		(void)text_visible(view_cut(input, utf8_cut(input, HINT_MAX)), &p->text);
+		if (input.n > HINT_MAX)
+			(void)str_adds(&p->text, "...");
+	}
+}
+
 /* --- All of it -------------------------------------------------------------------------------- */
 
 int permission_read(struct permission *p, const struct card *card, const struct json *params,
 	const char *workspace, struct err *e)
 {
 	const struct json *call = json_member(params, "toolCall");
+	struct json *input = NULL;
 
 	memset(p, 0, sizeof(*p));
-	p->text = STR_INIT(2 * TEXT_MAX);
+	p->text = STR_INIT(16 * TEXT_MAX);
 	p->args = STR_INIT(ARGS_MAX);
 	p->tool = "shell";
 	if (take_options(p, params, e) < 0)
 		return -1;
 	p->question = is_question(p, card, call);
-	if (!p->question)
-		take_deed(p, card, call, workspace);
-	else if (take_question(p, card, call) < 0)
-		return err_set(e, E_NOMEM, "a question");
+	if (p->question)
+		return take_question(p, card, call) < 0 ? err_set(e, E_NOMEM, "a question") : 0;
+	if (card->input)
+		(void)json_read(&input, view_of(card->input), &json_limits_wire, NULL);
+	take_deed(p, card, call, input, workspace);
+	json_free(&input);
+	if (p->args.n == 0)
+		take_hints(p, card);
 	return 0;
 }
 

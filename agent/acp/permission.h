@@ -36,9 +36,10 @@ struct permission {
 	 * kind, or the agent says so. */
 	bool question;
 	/* Of a question: its text. Of a deed: the built-in tool that does the like, and the
-	 * arguments of that call; empty when the agent does not show what it would do. */
+	 * arguments of that call; empty when the agent does not show what exactly it would do, and
+	 * text then has what it does show. */
 	struct str text;
-	const char *tool; /* "shell", "write_file", "read_file", "web_fetch"; never NULL */
+	const char *tool; /* "shell", "write_file", "apply_patch"...; never NULL */
 	struct str args;
 };
 

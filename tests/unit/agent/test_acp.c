@@ -742,14 +742,16 @@ static void policy_decides_what_an_agent_may_do(void **state)
 		/* what is hidden is never just allowed, and is asked for as hidden */
 		{ "\"kind\":\"execute\",\"title\":\"Bash\"", "", "no", SHELL_ALLOWLIST,
 			VERDICT_ALLOW, 0 },
-		{ "\"kind\":\"execute\",\"title\":\"Bash\"", "{shell }", "once", SHELL_ASK,
-			VERDICT_ALLOW, APPROVAL_ONCE },
+		{ "\"kind\":\"execute\",\"title\":\"Bash\"", "{shell the agent does not show",
+			"once", SHELL_ASK, VERDICT_ALLOW, APPROVAL_ONCE },
 		{ "\"title\":\"x\"", "", "no", SHELL_DENY, VERDICT_ALLOW, 0 },
-		{ "\"kind\":\"think\"", "{shell }", "no", SHELL_ASK, VERDICT_ALLOW, APPROVAL_NO },
+		{ "\"kind\":\"think\"", "{shell the agent does not show", "no", SHELL_ASK,
+			VERDICT_ALLOW, APPROVAL_NO },
 		{ "\"kind\":\"edit\",\"locations\":[{\"path\":\"/w\"}]", "", "no", SHELL_DENY,
 			VERDICT_DENY, 0 },
-		{ "\"kind\":\"edit\",\"locations\":[{\"path\":\"/w\"}]", "{write_file }", "once",
-			SHELL_DENY, VERDICT_ALLOW, APPROVAL_ONCE },
+		{ "\"kind\":\"edit\",\"locations\":[{\"path\":\"/w\"}]",
+			"{write_file the agent does not show", "once", SHELL_DENY, VERDICT_ALLOW,
+			APPROVAL_ONCE },
 		{ "\"kind\":\"edit\",\"rawInput\":{\"file_path\":\"a\",\"content\":\"x\"}", "",
 			"once", SHELL_DENY, VERDICT_ALLOW, 0 },
 		/* a command is a command, whatever it calls itself */
@@ -781,6 +783,74 @@ static void policy_decides_what_an_agent_may_do(void **state)
 			"\"id\":0,\"result\":{\"outcome\":{\"outcome\":\"selected\",\"optionId\":\"%s\"}}",
 			table[i].option);
 		assert_int_equal(1, count(f, want));
+	}
+}
+
+#define UPDATE(call) \
+	"{\"update\":{\"sessionUpdate\":\"tool_call_update\",\"toolCallId\":\"t\"," call "}}"
+#define WRITTEN(json) \
+	"\"status\":\"in_progress\",\"content\":[{\"type\":\"content\",\"content\":{\"type\":" \
+	"\"text\",\"text\":\"" json "\"}}]"
+#define WANTS(title, what) \
+	"\"title\":\"" title "\",\"content\":[" what \
+	"{\"type\":\"content\",\"content\":{\"type\":" \
+	"\"text\",\"text\":\"Requesting approval to " title "\"}}]"
+#define DIFF(before, after) \
+	"{\"type\":\"diff\",\"path\":\"/w/a\",\"oldText\":\"" before "\",\"newText\":\"" after "\"}"
+
+/* Requests as Kimi Code 2.1.0 and OpenCode 1.18.34 make them: what they would do is in what they
+ * have shown before, in the request, or in both. */
+static void what_was_shown_is_what_is_asked_for(void **state)
+{
+	static const struct {
+		const char *before, *request, *asked;
+	} table[] = {
+		{ UPDATE("\"kind\":\"execute\"," WRITTEN("{\\\"command\\\": \\\"make x\\\"}")),
+			WANTS("Running: make x", ""), "{shell command: make x\n" },
+		{ UPDATE("\"kind\":\"edit\"," WRITTEN(
+			  "{\\\"path\\\": \\\"/w/a\\\", \\\"content\\\": \\\"one\\\"}")),
+			WANTS("Writing a", ""),
+			"{write_file path: /w/a\ncontent: 3 bytes, 1 line\n| one\n" },
+		{ UPDATE("\"kind\":\"edit\"," WRITTEN(
+			  "{\\\"path\\\": \\\"/w/a\\\", \\\"old_string\\\":"
+			  " \\\"one\\\", \\\"new_string\\\": \\\"two\\\"}")),
+			WANTS("Editing a", DIFF("one", "two") ","),
+			"{apply_patch patch: 44 bytes, 5 lines\n| --- /w/a\n| +++ /w/a\n"
+			"| @@ -1,1 +1,1 @@\n| -one\n| +two\n" },
+		/* a part that goes, and none is shown in the request */
+		{ UPDATE("\"kind\":\"edit\",\"rawInput\":{\"filePath\":\"/w/a\",\"oldString\":\"x\\ny\","
+			 "\"newString\":\"\"}"),
+			"\"title\":\"edit\"", "| @@ -1,2 +1,0 @@\n| -x\n| -y\n" },
+		/* the file before and after: the whole is what is written */
+		{ UPDATE("\"kind\":\"edit\",\"rawInput\":{\"filePath\":\"/w/a\",\"oldString\":\"one\","
+			 "\"newString\":\"two\"}"),
+			"\"kind\":\"edit\",\"rawInput\":{\"filepath\":\"/w/a\",\"diff\":\"...\"},"
+			"\"content\":[" DIFF("one\\n", "two\\n") "]",
+			"{write_file path: /w/a\ncontent: 4 bytes, 1 line\n| two\n" },
+		/* a folder outside: no tool of ours, so it is shown as it is */
+		{ UPDATE("\"kind\":\"read\",\"rawInput\":{\"filePath\":\"/etc/hostname\"}"),
+			"\"title\":\"/etc\",\"kind\":\"other\",\"rawInput\":{\"filepath\":"
+			"\"/etc/hostname\",\"parentDir\":\"/etc\"}",
+			"{shell the agent does not show exactly what it would do\ntitle: /etc\n"
+			"path: /etc/hostname\ninput: {\"filepath\":\"/etc/hostname\"," },
+	};
+	const struct policy_rules rules = { .shell = SHELL_ASK, .write = VERDICT_ASK };
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char script[2500];
+
+		(void)snprintf(script, sizeof(script),
+			"{\"session/prompt\":[%s," ASK("%s") "," TEXT("done") "," END "]}",
+			table[i].before, table[i].request);
+		write_script(f, script);
+		with_policy(f, &rules);
+		f->choice = APPROVAL_ONCE;
+		ask(f, "hello");
+		assert_string_equal("done", str_cstr(&f->text));
+		if (!strstr(str_cstr(&f->seen), table[i].asked))
+			fail_msg("%zu: %s", i, str_cstr(&f->seen));
+		assert_int_equal(1, count(f, "\"optionId\":\"once\""));
 	}
 }
 
@@ -956,6 +1026,7 @@ int main(void)
 		T(a_cancel_before_the_prompt_ends_at_once),
 		T(the_end_is_polite),
 		T(policy_decides_what_an_agent_may_do),
+		T(what_was_shown_is_what_is_asked_for),
 		T(a_consent_for_the_conversation_holds_for_the_same_only),
 		T(a_no_that_ends_the_turn_is_told_as_that),
 		T(no_and_stop_ends_the_turn),
