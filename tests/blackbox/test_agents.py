@@ -106,6 +106,10 @@ class Coding:
         """The agent's call that runs a command: name and arguments."""
         raise NotImplementedError
 
+    def writes(self, path, text):
+        """The agent's call that writes a file."""
+        raise NotImplementedError
+
     def test_texts_and_thoughts(self):
         self.model.script = {"hello": [step("Hello **there**.", thought="They greet me.")],
                              "again": [step("And again.")]}
@@ -138,6 +142,18 @@ class Coding:
         self.assertIn(command, self.question("work"))
         self.assertEqual(self.ask("1"), ["Done."])
         self.assertTrue(os.path.exists(made))
+
+    def test_a_file_is_shown_before_it_is_written(self):
+        self.kairo.config(policy__write="ask")
+        path = os.path.join(self.kairo.workspace, "notes.txt")
+        self.model.script = {"work": [step(tools=[self.writes(path, "first\nsecond\n")]), step("Done.")]}
+        self.kairo.start()
+        asked = self.question("work")
+        for line in ("path: notes.txt", "| first", "| second"):
+            self.assertIn(line, asked)
+        self.assertEqual(self.ask("1"), ["Done."])
+        with open(path, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "first\nsecond\n")
 
     def test_stop_in_a_thought_in_a_tool_and_at_a_question(self):
         self.kairo.config(policy__shell="ask")
@@ -196,6 +212,9 @@ class KimiCode(Coding, Agent):
     def shell(self, command):
         return "Bash", {"command": command, "description": "Does it"}
 
+    def writes(self, path, text):
+        return "Write", {"path": path, "content": text}
+
     def test_a_question_is_answered(self):
         questions = [{"question": "Which colour?", "header": "Colour", "multi_select": False,
                       "options": [{"label": "red", "description": "warm"}, {"label": "blue", "description": "cold"}]}]
@@ -243,6 +262,9 @@ class OpenCode(Coding, Agent):
 
     def shell(self, command):
         return "bash", {"command": command, "description": "Does it"}
+
+    def writes(self, path, text):
+        return "write", {"filePath": path, "content": text}
 
     def test_errors_of_the_model_are_told(self):
         self.model.script = {"four hundred": [step(status=400, error="the request is bad")],
