@@ -123,6 +123,12 @@ static void judge_exception(const struct tools *t, const struct tool_call *c, st
 	}
 }
 
+/* To end a session, or to ask which there are, runs nothing: that needs no consent. */
+static bool runs_nothing(const struct judgement *j)
+{
+	return j->spec->lives && text_of(j->args, "command").n == 0;
+}
+
 /* --- The verdict ------------------------------------------------------------------------------ */
 
 void judge(struct tools *t, const struct tool_call *c, struct judgement *out, struct str *why)
@@ -147,6 +153,8 @@ void judge(struct tools *t, const struct tool_call *c, struct judgement *out, st
 		return;
 	}
 	out->verdict = policy_verdict(t->env.policy, c->name, c->origin);
+	if (out->verdict == VERDICT_ASK && runs_nothing(out))
+		out->verdict = VERDICT_ALLOW;
 	if (out->verdict != VERDICT_ALLOW)
 		judge_exception(t, c, out, why);
 }

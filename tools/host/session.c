@@ -18,7 +18,7 @@ struct session {
 	struct helper *helper;
 	struct timer *idle;
 	struct session_call *call; /* under way, or NULL */
-	struct str command;        /* the first, until the shell is there for it */
+	struct str command;        /* until the shell is there for it and its call may work */
 	bool ready, ending;
 };
 
@@ -94,6 +94,18 @@ static void give(struct session_call *c, bool ok, struct view said)
 	str_release(&text);
 }
 
+/* The command goes down as soon as it can be heard and may change something. */
+static int send_when_due(struct session *s, struct err *e)
+{
+	int rc;
+
+	if (!s->ready || !s->call || s->call->run.waits)
+		return 0;
+	rc = helper_send(s->helper, str_view(&s->command), e);
+	str_reset(&s->command);
+	return rc;
+}
+
 static void take_result(struct session *s, const struct json *event)
 {
 	bool ok = false, ended = true; /* unless the session itself says that it goes on */
@@ -120,9 +132,8 @@ static void session_on_event(void *arg, enum helper_event what, const struct jso
 		s->call->run.acting = true;
 	} else if (what == HELPER_FENCE) {
 		s->ready = true;
-		if (helper_send(s->helper, str_view(&s->command), NULL) < 0)
+		if (send_when_due(s, NULL) < 0)
 			session_end(s);
-		str_release(&s->command);
 	}
 }
 
@@ -259,13 +270,32 @@ static struct session_call *call_of(struct tool_run *r)
 	return (struct session_call *)r;
 }
 
-/* A command that is under way cannot be ended by itself: the shell waits for it. */
+/* A command that is under way cannot be ended by itself: the shell waits for it. One that has not
+ * begun leaves the session as it is. */
 static void call_stop(struct tool_run *r)
 {
-	if (call_of(r)->session)
-		session_end(call_of(r)->session);
-	else
-		run_over(r, 0);
+	struct session *s = call_of(r)->session;
+
+	if (s && !r->waits) {
+		session_end(s);
+		return;
+	}
+	if (s) {
+		str_reset(&s->command);
+		session_part(s);
+	}
+	run_over(r, 0);
+}
+
+static void call_go(struct tool_run *r)
+{
+	struct session *s = call_of(r)->session;
+	struct err e = ERR_INIT;
+
+	if (!s || send_when_due(s, &e) == 0)
+		return;
+	run_give(r, false, view_of(e.msg));
+	session_end(s);
 }
 
 static void call_say_end(const struct tool_run *r, struct str *out)
@@ -284,32 +314,23 @@ static const struct run_kind session_kind = {
 	.stop = call_stop,
 	.say_end = call_say_end,
 	.release = call_release,
+	.go = call_go,
 };
 
-static int send_command(struct session *s, struct view command, const struct json *args,
+static int put_command(struct session *s, struct view command, const struct json *args,
 	struct err *e)
 {
-	struct str line = STR_INIT(REQUEST_MAX);
 	struct json_out w;
 	int64_t timeout_s;
-	int rc = -1;
 
-	json_out_begin(&w, &line);
+	str_reset(&s->command);
+	json_out_begin(&w, &s->command);
 	json_open(&w, NULL);
 	json_put_str(&w, "command", command);
 	if (json_get_int(args, "timeout_s", JSON_OPTIONAL, 1, INT32_MAX, &timeout_s, NULL) == 1)
 		json_put_int(&w, "timeout_s", timeout_s);
 	json_close(&w);
-	if (json_out_end(&w, e) < 0)
-		goto out;
-	if (s->ready)
-		rc = helper_send(s->helper, str_view(&line), e);
-	else
-		rc = str_add(&s->command, str_view(&line)) < 0 ? err_set(e, E_NOMEM, "a command")
-		                                               : 0;
-out:
-	str_release(&line);
-	return rc;
+	return json_out_end(&w, e);
 }
 
 static int call_command(struct session_call *c, struct sessions *all, const struct run_plan *plan,
@@ -322,15 +343,14 @@ static int call_command(struct session_call *c, struct sessions *all, const stru
 	c->opens = !s;
 	if (!s && make_room(all, plan->conversation, e) == 0)
 		s = session_new(all, plan, number, e);
-	if (!s)
-		return -1;
-	if (send_command(s, command, plan->args, e) < 0)
+	if (!s || put_command(s, command, plan->args, e) < 0)
 		return -1;
 	timer_disarm(s->idle);
 	s->used = loop_now(all->env->loop);
 	s->call = c;
 	c->session = s;
-	return 0;
+	(void)run_must_wait(&c->run);
+	return send_when_due(s, e);
 }
 
 static int call_end(struct session_call *c, struct sessions *all, const struct run_plan *plan,

@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/loop.h"
+#include "base/file.h"
 #include "tools/host/registry.h"
 
 #include "tree.h"
@@ -145,6 +146,15 @@ static bool there(const char *name)
 
 	(void)snprintf(path, sizeof(path), "%s/%s", fix.ws, name);
 	return access(path, F_OK) == 0;
+}
+
+static void make_file(const char *name)
+{
+	char path[200];
+	struct err e = ERR_INIT;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", fix.ws, name);
+	assert_int_equal(0, file_replace(path, 0644, VIEW(""), &e));
 }
 
 static void wait_for_file(const char *name)
@@ -294,9 +304,86 @@ static void a_session_has_one_command_at_a_time(void **state)
 	expect("session 1 is running a command");
 	assert_int_equal(-1, try(&other, 1, SESSION, "{\"stop\":true}"));
 	expect("session 1 is running a command");
-	(void)begin(1, SESSION, "{\"command\":\": >go\",\"session\":2}");
-	while (fix.done < 2)
+	make_file("go");
+	while (fix.done < 1)
 		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+}
+
+/* Commands of two sessions, and a write, one after the other: each sees what the one before did.
+ * One that is cancelled while it waits does nothing and leaves its session as it was. */
+static void commands_of_sessions_and_writes_never_overlap(void **state)
+{
+	static const char slow[] = "{\"command\":\"echo a >>log; : >here; "
+				   "while [ ! -e go ]; do sleep 0.01; done; echo b >>log\"}";
+	struct tool_run *waiting;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_true(run(1, SESSION, "{\"command\":\"A=kept\",\"session\":3}"));
+	(void)begin(1, SESSION, slow);
+	(void)begin(1, SESSION, "{\"command\":\"echo c >>log\",\"session\":2}");
+	waiting = begin(1, SESSION, "{\"command\":\"echo d >>log\",\"session\":3}");
+	(void)begin(1, "write_file", "{\"path\":\"written\",\"content\":\"\"}");
+	(void)begin(1, "shell", "{\"command\":\"echo e >>log\"}");
+	wait_for_file("here");
+	tool_cancel(waiting);
+	wait_done();
+	assert_true(fix.cancelled && !fix.acted);
+	expect("Nothing was changed.");
+	assert_false(there("written"));
+	make_file("go");
+	while (fix.done < 5)
+		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+	assert_true(there("written"));
+	assert_true(run(1, SESSION, "{\"command\":\"echo $A $(cat log)\",\"session\":3}"));
+	expect("kept a b c e");
+}
+
+/* A cancelled command is still ending when the next change is asked for: that waits. */
+static void a_write_waits_for_a_session_that_ends(void **state)
+{
+	struct tool_run *r;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	r = begin(1, SESSION,
+		"{\"command\":\"trap 'echo late >>log; exit' TERM; : >here; "
+		"while :; do sleep 0.01; done\"}");
+	wait_for_file("here");
+	tool_cancel(r);
+	(void)begin(1, "shell", "{\"command\":\"echo next >>log; cat log\"}");
+	while (fix.done < 1)
+		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+	assert_true(fix.cancelled);
+	fix.done = 0;
+	wait_done();
+	assert_true(fix.ok && says("next") && !says("next\nlate"));
+}
+
+static void what_runs_nothing_needs_no_consent(void **state)
+{
+	static const struct {
+		const char *args;
+		enum verdict want;
+	} cases[] = {
+		{ "{}", VERDICT_ALLOW },
+		{ "{\"session\":2}", VERDICT_ALLOW },
+		{ "{\"stop\":true}", VERDICT_ALLOW },
+		{ "{\"stop\":false,\"command\":null}", VERDICT_ALLOW },
+		{ "{\"command\":\":\"}", VERDICT_ASK },
+		{ "{\"command\":\":\",\"stop\":true}", VERDICT_ASK },
+		{ "{\"command\":\" \"}", VERDICT_ASK },
+		{ "{\"command\":\"\"}", VERDICT_DENY }, /* wrong arguments */
+	};
+	struct tool_call c = { .turn = 1, .origin = ORIGIN_PHONE, .id = "c", .name = SESSION };
+	struct str why = STR_INIT(4096);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		c.args = view_of(cases[i].args);
+		assert_int_equal(cases[i].want, tools_verdict(fix.tools, &c, &why));
+	}
+	str_release(&why);
 }
 
 static void a_command_that_ends_its_session_says_so(void **state)
@@ -386,13 +473,12 @@ static void nobody_is_put_out_for_a_fifth_of_ones_own(void **state)
 	(void)state;
 	for (int i = 0; i < 4; i++) {
 		(void)snprintf(args, sizeof(args),
-			"{\"command\":\": >here%d; while [ ! -e go ]; do sleep 0.01; done\","
+			"{\"command\":\": >here; while [ ! -e go ]; do sleep 0.01; done\","
 			"\"session\":%d}",
-			i, i + 1);
-		r[i] = begin(1, SESSION, args);
-		(void)snprintf(args, sizeof(args), "here%d", i);
-		wait_for_file(args);
+			i + 1);
+		r[i] = begin(1, SESSION, args); /* the first works, the others wait for it */
 	}
+	wait_for_file("here");
 	assert_int_equal(-1, try(&other, 2, SESSION, "{\"command\":\":\"}"));
 	expect("there are 4 sessions already");
 	for (int i = 0; i < 4; i++) {
@@ -432,6 +518,9 @@ int main(void)
 		T(a_session_belongs_to_its_conversation),
 		T(a_session_is_stopped_with_all_that_runs_in_it),
 		T(a_session_has_one_command_at_a_time),
+		T(commands_of_sessions_and_writes_never_overlap),
+		T(a_write_waits_for_a_session_that_ends),
+		T(what_runs_nothing_needs_no_consent),
 		T(a_command_that_ends_its_session_says_so),
 		T(a_cancel_ends_the_session),
 		T(there_are_four_and_no_more),
