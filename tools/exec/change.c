@@ -4,47 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "tools/exec/walk.h"
-
-#define TEMP_PREFIX ".kairo-"
-#define TEMP_SUFFIX ".tmp"
-#define TEMP_HEX    16
-#define TEMP_AGE_S  3600 /* older ones were left behind by a tool that was killed */
-
-/* --- Left behind ------------------------------------------------------------------------------ */
-
-static bool is_temp(const char *name)
-{
-	struct view v = view_of(name);
-
-	if (v.n != strlen(TEMP_PREFIX) + TEMP_HEX + strlen(TEMP_SUFFIX) ||
-		!view_starts(v, VIEW(TEMP_PREFIX)) || !view_ends(v, VIEW(TEMP_SUFFIX)))
-		return false;
-	return strspn(name + strlen(TEMP_PREFIX), "0123456789abcdef") == TEMP_HEX;
-}
-
-/* By ctime: a file that was moved aside keeps the mtime it had. */
-static void sweep(int dir)
-{
-	int list = open_beneath(dir, ".", O_RDONLY | O_DIRECTORY);
-	time_t now = time(NULL);
-	struct names names;
-
-	if (list < 0 || names_read(&names, list, NULL) < 0)
-		return;
-	for (size_t i = 0; i < names.n; i++) {
-		struct stat st;
-
-		if (is_temp(names.list[i]) &&
-			fstatat(dir, names.list[i], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-			S_ISREG(st.st_mode) && st.st_ctime < now - TEMP_AGE_S)
-			(void)unlinkat(dir, names.list[i], 0);
-	}
-	names_release(&names);
-}
+#include "tools/exec/leftover.h"
 
 /* --- What is there ---------------------------------------------------------------------------- */
 
@@ -99,14 +61,6 @@ static int check_target(const struct change *c, struct err *e)
 
 /* --- Staging ---------------------------------------------------------------------------------- */
 
-static void new_temp(struct change *c)
-{
-	char hex[TEMP_HEX + 1];
-
-	rand_hex(hex, TEMP_HEX / 2);
-	(void)snprintf(c->temp, sizeof(c->temp), TEMP_PREFIX "%s" TEMP_SUFFIX, hex);
-}
-
 static int write_all(const struct tool_job *j, const struct change *c, int fd, struct err *e)
 {
 	struct view rest = c->content;
@@ -145,7 +99,7 @@ static int write_temp(const struct tool_job *j, struct change *c, struct err *e)
 {
 	int fd, rc;
 
-	new_temp(c);
+	leftover_file_name(c->temp);
 	fd = openat(c->dir, c->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		c->temp[0] = '\0';
@@ -168,7 +122,7 @@ static int stage(struct tool_job *j, struct change *c, struct err *e)
 	if (c->dir < 0 || check_target(c, e) < 0)
 		return -1;
 	job_acting(j);
-	sweep(c->dir);
+	leftover_sweep(c->dir);
 	return c->kind == CHANGE_REMOVE ? 0 : write_temp(j, c, e);
 }
 
@@ -186,7 +140,7 @@ static int set_aside(struct change *c)
 	char content[sizeof(c->temp)];
 
 	memcpy(content, c->temp, sizeof(content));
-	new_temp(c);
+	leftover_file_name(c->temp);
 	if (move_name(c, c->name, c->temp, RENAME_NOREPLACE) < 0) {
 		memcpy(c->temp, content, sizeof(content));
 		return -1;

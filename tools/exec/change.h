@@ -4,8 +4,7 @@
  * Then the names are changed, one rename after the other; what was there before keeps a name beside
  * it until all is done. When one step fails, or the tool is told to stop, those before it are taken
  * back. A tool that is killed in the middle leaves every file either as it was or as it was to be;
- * what it leaves besides is called .kairo-*.tmp and is removed by a later change in the same
- * folder, after an hour.
+ * what it leaves besides is removed by a later one (tools/exec/leftover.h).
  *
  * The mode of a replaced file is kept, its owner where that is permitted. Symbolic links are not
  * followed anywhere, files with several hard links and those that may not be written are
@@ -13,6 +12,7 @@
 #ifndef TOOLS_EXEC_CHANGE_H
 #define TOOLS_EXEC_CHANGE_H
 
+#include "tools/exec/leftover.h"
 #include "tools/exec/tool.h"
 
 enum change_kind { CHANGE_CREATE, CHANGE_REPLACE, CHANGE_REMOVE };
@@ -26,7 +26,7 @@ struct change {
 	/* private */
 	int dir;
 	char name[256];
-	char temp[40]; /* beside it: new content before, old content after; "" for none */
+	char temp[LEFTOVER_SIZE]; /* beside it: new content before, old content after; "" for none */
 	struct stat made;
 	int folders; /* that were made for it */
 	bool done;

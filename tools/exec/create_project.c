@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "tools/exec/leftover.h"
 #include "tools/exec/template.h"
 #include "tools/exec/walk.h"
 
@@ -23,7 +24,7 @@ struct project {
 	struct view name, about;
 	int parent, folders; /* the folder it is made in, and how many were made for that */
 	char last[256];      /* its name there */
-	char staged[40];     /* as that, until it is renamed; "" for none */
+	char staged[LEFTOVER_SIZE]; /* as that, until it is renamed; "" for none */
 	int dir;             /* the staged folder */
 	bool there;          /* an empty folder is replaced */
 	struct stat was;     /* that one */
@@ -219,14 +220,12 @@ static void before_change(void *job)
 
 static int stage(struct project *p, struct err *e)
 {
-	char hex[17];
-
 	p->parent = place_open_parent(&p->place, p->last, before_change, p->job, &p->folders, e);
 	if (p->parent < 0)
 		return -1;
 	job_acting(p->job);
-	rand_hex(hex, 8);
-	(void)snprintf(p->staged, sizeof(p->staged), ".kairo-%s.new", hex);
+	leftover_sweep(p->parent);
+	leftover_project_name(p->staged);
 	if (mkdirat(p->parent, p->staged, 0700) < 0) {
 		p->staged[0] = '\0';
 		return err_sys(e, "creating a folder beside %s", p->place.shown);
@@ -257,23 +256,6 @@ static int publish(struct project *p, struct err *e)
 	return 0;
 }
 
-/* Nothing but what was put there. */
-static void remove_staged(const struct project *p)
-{
-	for (const struct template_file *f = p->template->files; p->dir >= 0 && f->path; f++) {
-		char path[256];
-		char *slash;
-
-		(void)copy_z(path, sizeof(path), view_of(f->path));
-		(void)unlinkat(p->dir, path, 0);
-		while ((slash = strrchr(path, '/')) != NULL) {
-			*slash = '\0';
-			(void)unlinkat(p->dir, path, AT_REMOVEDIR);
-		}
-	}
-	(void)unlinkat(p->parent, p->staged, AT_REMOVEDIR);
-}
-
 static void report(const struct project *p)
 {
 	struct str *out = p->job->out;
@@ -301,7 +283,7 @@ int tool_create_project(struct tool_job *j, struct err *e)
 	if (rc == 0)
 		report(&p);
 	else if (p.staged[0])
-		remove_staged(&p);
+		leftover_remove_project(p.parent, p.staged);
 	if (p.dir >= 0)
 		(void)close(p.dir);
 	if (rc < 0)

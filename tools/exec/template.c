@@ -197,6 +197,11 @@ static const struct template templates[] = {
 
 #define COUNT (sizeof(templates) / sizeof(templates[0]))
 
+const struct template *template_at(size_t i)
+{
+	return i < COUNT ? &templates[i] : NULL;
+}
+
 const struct template *template_find(struct view name)
 {
 	for (size_t i = 0; i < COUNT; i++)

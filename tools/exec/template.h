@@ -20,6 +20,7 @@ struct template
 	struct template_file files[TEMPLATE_FILES_MAX + 1];
 };
 
+const struct template *template_at(size_t i);           /* NULL behind the last */
 const struct template *template_find(struct view name); /* NULL: there is none */
 /* "python, node, java or c" */
 void template_names(struct str *out);

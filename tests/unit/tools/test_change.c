@@ -416,11 +416,32 @@ static void a_kill_leaves_whole_files(void **state)
 	}
 }
 
+/* As one that was killed leaves it, whole or half; other: a file that somebody has added. */
+static void make_project(const char *name, const char *other)
+{
+	static const char *const files[] = { "README.md", "package.json", "src/index.js" };
+	char path[300];
+
+	assert_int_equal(0, mkdir(at(name), 0700));
+	(void)snprintf(path, sizeof(path), "%s/src", name);
+	assert_int_equal(0, mkdir(at(path), 0700));
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", name, files[i]);
+		make(path, "x");
+	}
+	(void)snprintf(path, sizeof(path), "%s/src/%s", name, other ? other : "");
+	if (other)
+		make(path, "x");
+}
+
 /* Only ours, and only after an hour. */
 static void what_a_kill_left_is_removed_later(void **state)
 {
 	(void)state;
 	make("one", "old");
+	make_project(".kairo-0123456789abcdef.new", NULL);
+	make_project(".kairo-0123456789abcdee.new", "somebody's");
+	make_project(".kairo-0123456789abcdeg.new", NULL);
 	make(".kairo-0123456789abcdef.tmp", "fresh");
 	make(".kairo-0123456789abcdef.tmpx", "theirs");
 	make(".kairo-0123456789abcdeg.tmp", "theirs");
@@ -430,8 +451,11 @@ static void what_a_kill_left_is_removed_later(void **state)
 
 		clock_ahead = later ? 3602 : 0;
 		assert_int_equal(0, changes_make(&j, &c, 1, &why));
-		assert_int_equal(later ? 3 : 4, entries("."));
+		assert_int_equal(later ? 5 : 7, entries("."));
 	}
+	/* What was added there stays, as does what only looks like ours. */
+	is(".kairo-0123456789abcdee.new/src/somebody's", "x");
+	is(".kairo-0123456789abcdeg.new/README.md", "x");
 	is(".kairo-0123456789abcdef.tmpx", "theirs");
 }
 
