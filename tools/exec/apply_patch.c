@@ -7,7 +7,6 @@
 
 #include "tools/exec/change.h"
 #include "tools/exec/content.h"
-#include "tools/exec/diagnose.h"
 #include "tools/exec/patch_apply.h"
 #include "tools/exec/patch_parse.h"
 
@@ -141,7 +140,7 @@ static void report(struct patching *p)
 		report_file(p, i, out);
 	for (size_t i = 0; i < p->patch->nfiles; i++)
 		if (p->patch->files[i].kind != PATCH_DELETE)
-			diagnose(p->changes[i].place.rel, str_view(&p->content[i]), out);
+			job_diagnose(p->job, &p->changes[i].place, str_view(&p->content[i]));
 }
 
 static int run(struct patching *p, struct err *e)

@@ -66,7 +66,7 @@ static void on_acting(void *arg)
 
 /* *ok: the result tells of a success. */
 static int run_tool(const struct request *r, const struct site *site, const struct roots *roots,
-	int *out, bool *ok, struct str *text, struct err *e)
+	int *out, bool *ok, struct str *text, struct str *python, struct err *e)
 {
 	struct tool_job job = {
 		.roots = roots,
@@ -76,6 +76,7 @@ static int run_tool(const struct request *r, const struct site *site, const stru
 		.prepared = r->prepared,
 		.stop = &stopped,
 		.out = text,
+		.python = python,
 	};
 	tool_fn *fn = tool_find(r->tool);
 
@@ -93,7 +94,7 @@ static int run_tool(const struct request *r, const struct site *site, const stru
 static int call_work(const struct site *site, const struct json *json, int in, int out)
 {
 	static struct roots roots;
-	struct str text = STR_INIT(TOOL_OUT_MAX);
+	struct str text = STR_INIT(TOOL_OUT_MAX), python = STR_INIT(TOOL_OUT_MAX);
 	struct sigaction term = { .sa_handler = on_term };
 	struct err e = ERR_INIT;
 	struct request r;
@@ -108,10 +109,12 @@ static int call_work(const struct site *site, const struct json *json, int in, i
 		tool_prepare(r.tool, r.args, &r.prepared, &e) == 0 &&
 		site_enter(site, call_kind(json), &roots, &fence, &e) == 0) {
 		event_fence(out, &fence);
-		rc = run_tool(&r, site, &roots, &out, &ok, &text, &e);
+		rc = run_tool(&r, site, &roots, &out, &ok, &text, &python, &e);
 	}
-	rc = rc == 0 ? event_result(out, ok, str_view(&text)) : event_failure(out, &e);
+	rc = rc == 0 ? event_done(out, ok, str_view(&text), str_view(&python))
+	             : event_failure(out, &e);
 	str_release(&text);
+	str_release(&python);
 	roots_release(&roots);
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

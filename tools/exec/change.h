@@ -26,7 +26,8 @@ struct change {
 	/* private */
 	int dir;
 	char name[256];
-	char temp[LEFTOVER_SIZE]; /* beside it: new content before, old content after; "" for none */
+	char temp
+		[LEFTOVER_SIZE]; /* beside it: new content before, old content after; "" for none */
 	struct stat made;
 	int folders; /* that were made for it */
 	bool done;

@@ -22,12 +22,12 @@ struct project {
 	const struct template *template;
 	struct place place;
 	struct view name, about;
-	int parent, folders; /* the folder it is made in, and how many were made for that */
-	char last[256];      /* its name there */
+	int parent, folders;        /* the folder it is made in, and how many were made for that */
+	char last[256];             /* its name there */
 	char staged[LEFTOVER_SIZE]; /* as that, until it is renamed; "" for none */
-	int dir;             /* the staged folder */
-	bool there;          /* an empty folder is replaced */
-	struct stat was;     /* that one */
+	int dir;                    /* the staged folder */
+	bool there;                 /* an empty folder is replaced */
+	struct stat was;            /* that one */
 	size_t nfiles, bytes;
 };
 

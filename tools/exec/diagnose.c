@@ -85,26 +85,27 @@ static bool find_checker(struct view path, struct checker *c)
 	return c->what != NULL;
 }
 
-void diagnose(const char *path, struct view text, struct str *out)
+bool diagnose(const char *path, struct view text, struct str *out)
 {
 	struct finding f = { .at = 0 };
 	struct checker c;
 	size_t line, column;
 
 	if (!find_checker(view_of(path), &c))
-		return;
+		return false;
 	(void)str_addc(out, '[');
 	(void)text_visible(view_of(path), out);
 	if (text.n > DIAGNOSE_BYTES_MAX) {
 		(void)str_addf(out, " was not checked: it has more than %zu MiB]\n",
 			DIAGNOSE_BYTES_MAX >> 20);
-		return;
+		return false;
 	}
 	if (c.fn ? !c.fn(text, &f) : !check_braces(c.braces, text, &f)) {
 		(void)str_addf(out, ": no fault found (checked: %s)]\n", c.what);
-		return;
+		return c.fn == check_python;
 	}
 	check_place(text, f.at, &line, &column);
 	(void)str_addf(out, ": fault in line %zu, column %zu: %s (checked: %s)]\n", line, column,
 		f.what, c.what);
+	return false;
 }

@@ -85,8 +85,25 @@ void event_end(int fd, int code, int signal)
 	(void)end(&w, &line, fd);
 }
 
-/* ended, error NULL: not a member. */
-static int send_result(int fd, bool ok, const bool *ended, const char *error, struct view text)
+/* Texts with a NUL behind each. Those that are not UTF-8 are left out. */
+static void put_list(struct json_out *w, const char *name, struct view list)
+{
+	if (list.n == 0)
+		return;
+	json_open_array(w, name);
+	while (list.n > 0) {
+		struct view item = view_cut(list, view_find(list, '\0'));
+
+		if (utf8_valid(item))
+			json_put_str(w, NULL, item);
+		list = view_from(list, item.n + 1);
+	}
+	json_close_array(w);
+}
+
+/* ended, error NULL: not a member; nor is an empty list. */
+static int send_result(int fd, bool ok, const bool *ended, const char *error, struct view text,
+	struct view python)
 {
 	struct str line = STR_INIT(EVENT_MAX), clean = STR_INIT(EVENT_MAX);
 	struct json_out w;
@@ -100,6 +117,7 @@ static int send_result(int fd, bool ok, const bool *ended, const char *error, st
 		if (error)
 			json_put_z(&w, "error", error);
 		json_put_str(&w, "text", str_view(&clean));
+		put_list(&w, "python", python);
 		rc = end(&w, &line, fd);
 	}
 	str_release(&clean);
@@ -108,15 +126,20 @@ static int send_result(int fd, bool ok, const bool *ended, const char *error, st
 
 int event_result(int fd, bool ok, struct view text)
 {
-	return send_result(fd, ok, NULL, NULL, text);
+	return send_result(fd, ok, NULL, NULL, text, VIEW_NONE);
+}
+
+int event_done(int fd, bool ok, struct view text, struct view python)
+{
+	return send_result(fd, ok, NULL, NULL, text, python);
 }
 
 int event_failure(int fd, const struct err *e)
 {
-	return send_result(fd, false, NULL, err_code_name(e->code), view_of(e->msg));
+	return send_result(fd, false, NULL, err_code_name(e->code), view_of(e->msg), VIEW_NONE);
 }
 
 int event_session(int fd, bool ok, bool ended, struct view text)
 {
-	return send_result(fd, ok, &ended, NULL, text);
+	return send_result(fd, ok, &ended, NULL, text, VIEW_NONE);
 }

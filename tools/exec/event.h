@@ -16,6 +16,9 @@ void event_output(int fd, struct view text);
 void event_end(int fd, int code, int signal);
 /* 0, or -1: it could not be said. text need not be valid UTF-8. */
 int event_result(int fd, bool ok, struct view text);
+/* The same, of a tool that has written Python: "python" lists the files, which have a NUL behind
+ * each in the view. */
+int event_done(int fd, bool ok, struct view text, struct view python);
 /* A result that tells of a failure, and of which kind: "error" has err_code_name of it. */
 int event_failure(int fd, const struct err *e);
 /* The first of a command in a session: has the session ended with it? */

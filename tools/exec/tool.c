@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "tools/exec/diagnose.h"
+
 static const struct {
 	const char *name;
 	tool_fn *fn;
@@ -17,6 +19,7 @@ static const struct {
 	{ "web_page", tool_web_page, FENCE_FILES },
 	{ "apply_patch", tool_apply_patch, FENCE_FILES },
 	{ "create_project", tool_create_project, FENCE_FILES },
+	{ "parse_python", tool_parse_python, FENCE_PROGRAMS },
 	{ "shell", tool_shell, FENCE_PROGRAMS },
 };
 
@@ -69,6 +72,12 @@ void job_acting(struct tool_job *j)
 	if (j->on_acting && !j->acting)
 		j->on_acting(j->arg);
 	j->acting = true;
+}
+
+void job_diagnose(struct tool_job *j, const struct place *p, struct view text)
+{
+	if (diagnose(p->rel, text, j->out) && j->python && str_adds(j->python, p->rel) == 0)
+		(void)str_addc(j->python, '\0');
 }
 
 int job_place(const struct tool_job *j, const char *otherwise, struct place *out, struct err *e)

@@ -32,13 +32,16 @@ struct tool_job {
 	bool acting;    /* it was */
 	bool failed;    /* there is a result, but it tells of a failure */
 	struct str *out;
+	/* Files that Python could be asked about, beneath the workspace, a NUL behind each; may be
+	 * NULL. */
+	struct str *python;
 };
 
 /* 0: out has the result. -1: e says why not, in words for the model. */
 typedef int tool_fn(struct tool_job *j, struct err *e);
 
 tool_fn tool_read_file, tool_read_text, tool_list_dir, tool_glob, tool_grep, tool_write_file,
-	tool_shell, tool_apply_patch, tool_create_project;
+	tool_shell, tool_apply_patch, tool_create_project, tool_parse_python;
 
 /* A first step ahead of the fence, for what libc loads from files. What it leaves in *prepared is
  * the tool's to free. */
@@ -58,6 +61,8 @@ int tool_prepare(struct view name, const struct json *args, void **prepared, str
 bool job_over(const struct tool_job *j);
 bool job_stopped(const struct tool_job *j);
 void job_acting(struct tool_job *j);
+/* Appends what is wrong with a text that now is the file at p. */
+void job_diagnose(struct tool_job *j, const struct place *p, struct view text);
 
 /* The argument "path", or `otherwise` where it may be absent (NULL: required), beneath a root. */
 int job_place(const struct tool_job *j, const char *otherwise, struct place *out, struct err *e);

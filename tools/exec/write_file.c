@@ -4,7 +4,6 @@
 
 #include "tools/exec/change.h"
 #include "tools/exec/content.h"
-#include "tools/exec/diagnose.h"
 
 #define CONTENT_MAX ((size_t)1 << 20)
 
@@ -32,7 +31,7 @@ static void report(struct tool_job *j, const struct change *c, const struct str 
 		(void)str_addf(j->out, ", +%zu -%zu lines", added, removed);
 	}
 	(void)str_adds(j->out, "]\n");
-	diagnose(c->place.rel, c->content, j->out);
+	job_diagnose(j, &c->place, c->content);
 }
 
 int tool_write_file(struct tool_job *j, struct err *e)

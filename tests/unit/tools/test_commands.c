@@ -366,8 +366,7 @@ static void what_runs_nothing_needs_no_consent(void **state)
 		const char *args;
 		enum verdict want;
 	} cases[] = {
-		{ "{}", VERDICT_ALLOW },
-		{ "{\"session\":2}", VERDICT_ALLOW },
+		{ "{}", VERDICT_ALLOW }, { "{\"session\":2}", VERDICT_ALLOW },
 		{ "{\"stop\":true}", VERDICT_ALLOW },
 		{ "{\"stop\":false,\"command\":null}", VERDICT_ALLOW },
 		{ "{\"command\":\":\"}", VERDICT_ASK },

@@ -486,6 +486,145 @@ static void runs_the_file_tools(void **state)
 	assert_true(!fix.ok && !fix.acted && says("nothing was changed"));
 }
 
+/* Python's own words, with a version that differs from machine to machine. */
+static bool python_says(const char *words)
+{
+	return says(words) && says("(checked: Python 3.");
+}
+
+/* What strings, brackets and indentation do not show, the language's own parser does: in another
+ * process, where programs run. */
+static void python_is_asked_about_python(void **state)
+{
+	static const struct {
+		const char *text, *place;
+	} faulty[] = {
+		{ "def f(1):\\n    pass\\n", "[a.py: fault in line 1, column 7: " },
+		{ "x = 1\\n字 = = 2\\n", "[a.py: fault in line 2, column 5: " },
+		{ "return = 1\\n", "[a.py: fault in line 1, column " },
+		{ "x = y，z\\n", "[a.py: fault in line 1, column 6: " },
+	};
+	char args[500];
+
+	(void)state;
+	if (access("/usr/bin/python3", X_OK) < 0 && access("/usr/local/bin/python3", X_OK) < 0)
+		skip();
+	for (size_t i = 0; i < sizeof(faulty) / sizeof(faulty[0]); i++) {
+		(void)snprintf(args, sizeof(args), "{\"path\":\"a.py\",\"content\":\"%s\"}",
+			faulty[i].text);
+		run("write_file", args);
+		if (!fix.ok || !python_says(faulty[i].place))
+			fail_msg("%s: %s", faulty[i].text, str_cstr(&fix.text));
+	}
+	run("write_file", "{\"path\":\"a.py\",\"content\":\"x = 1\\n\"}");
+	assert_true(fix.ok && fix.acted && says("[a.py: Python 3.") && says("without a fault]"));
+	/* It reads and runs nothing. */
+	run("write_file", "{\"path\":\"b.py\",\"content\":\"open('made', 'w')\\nimport a\\n\"}");
+	assert_true(fix.ok && says("without a fault]"));
+	run("glob", "{\"pattern\":\"**\"}");
+	assert_string_equal("a.py\nb.py\n", str_cstr(&fix.text));
+}
+
+static void python_is_asked_about_each_file_of_a_patch(void **state)
+{
+	(void)state;
+	if (access("/usr/bin/python3", X_OK) < 0 && access("/usr/local/bin/python3", X_OK) < 0)
+		skip();
+	make("ws/gone.py", VIEW("x\n"));
+	run("apply_patch", "{\"patch\":\"--- /dev/null\\n+++ b/d/a.py\\n@@ -0,0 +1 @@\\n+x = = 1\\n"
+			   "--- /dev/null\\n+++ b/b.pyi\\n@@ -0,0 +1 @@\\n+x: int\\n"
+			   "--- /dev/null\\n+++ b/c.py\\n@@ -0,0 +1 @@\\n+x = (\\n"
+			   "--- a/gone.py\\n+++ /dev/null\\n@@ -1 +0,0 @@\\n-x\\n\"}");
+	assert_true(fix.ok && fix.acted);
+	assert_true(python_says("[d/a.py: fault in line 1, column 5: "));
+	assert_true(says("[b.pyi: Python 3."));
+	/* A fault that is known needs no second look. */
+	assert_true(says("[c.py: fault in line 1, column 5: ( is not closed (checked: strings") &&
+		    !says("[c.py: Python") && !says("gone.py: Python"));
+}
+
+/* A helper that says it can confine programs, or cannot, and at the look does as it is told. */
+static void open_with_look(bool confines, const char *does)
+{
+	static const char text[] =
+		"#!/bin/sh\n"
+		"[ $1 = call ] || { echo '{\"namespaces\":%s,\"why\":\"\",\"landlock\":0,"
+		"\"seccomp\":true,\"cgroup\":false}'; exit 0; }\n"
+		"read -r line <&3 || exit 2\n"
+		"case $line in\n"
+		"*parse_python*) : >%s/looking; %s ;;\n"
+		"*) echo '{\"event\":\"acting\"}' >&4\n"
+		"echo '{\"event\":\"result\",\"ok\":true,\"text\":\"written.\","
+		"\"python\":[\"a.py\"]}' >&4 ;;\n"
+		"esac\n";
+	char script[1000], path[PATH_SIZE];
+	struct tools_env env = env_of();
+	struct err e = ERR_INIT;
+
+	(void)snprintf(path, sizeof(path), "%s/helper", fix.dir);
+	(void)snprintf(script, sizeof(script), text, confines ? "true" : "false", fix.dir, does);
+	assert_int_equal(0, file_replace(path, 0755, view_of(script), &e));
+	tools_close(&fix.tools);
+	env.helper = path;
+	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
+	(void)snprintf(path, sizeof(path), "%s/looking", fix.dir);
+	(void)unlink(path);
+}
+
+static bool looks(void)
+{
+	char path[PATH_SIZE];
+
+	(void)snprintf(path, sizeof(path), "%s/looking", fix.dir);
+	return access(path, F_OK) == 0;
+}
+
+#define PYTHON "{\"path\":\"a.py\",\"content\":\"x\"}"
+
+/* What was written stands, and the result with it. */
+static void a_look_that_fails_takes_nothing_back(void **state)
+{
+	static const struct {
+		bool confines;
+		const char *does, *want;
+	} cases[] = {
+		{ true, "exit 9", "written." },
+		{ true, "kill -9 $$", "written." },
+		{ true, "echo nonsense >&4", "written." },
+		{ true, "echo '{\"event\":\"result\",\"ok\":false,\"text\":\"no\"}' >&4",
+			"written." },
+		{ true, "echo '{\"event\":\"result\",\"ok\":true,\"text\":\" seen\"}' >&4",
+			"written. seen" },
+		{ false, "echo '{\"event\":\"result\",\"ok\":true,\"text\":\" seen\"}' >&4",
+			"written." },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		open_with_look(cases[i].confines, cases[i].does);
+		run("write_file", PYTHON);
+		assert_true(fix.ok && fix.acted && !fix.cancelled);
+		assert_string_equal(cases[i].want, str_cstr(&fix.text));
+		assert_int_equal(cases[i].confines, looks());
+	}
+}
+
+static void a_cancel_ends_the_look_and_no_more(void **state)
+{
+	struct tool_run *r;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	open_with_look(true, "read -r line <&3");
+	r = begin("write_file", PYTHON);
+	while (!looks())
+		assert_int_equal(0, loop_step(fix.loop, 5, &e));
+	tool_cancel(r);
+	wait_done();
+	assert_true(fix.ok && fix.acted && !fix.cancelled);
+	assert_string_equal("written.", str_cstr(&fix.text));
+}
+
 static void results_are_free_of_controls(void **state)
 {
 	(void)state;
@@ -1020,6 +1159,10 @@ int main(void)
 		T(the_confinement_is_named),
 		T(a_sandbox_that_fails_later_is_told),
 		T(runs_the_file_tools),
+		T(python_is_asked_about_python),
+		T(python_is_asked_about_each_file_of_a_patch),
+		T(a_look_that_fails_takes_nothing_back),
+		T(a_cancel_ends_the_look_and_no_more),
 		T(results_are_free_of_controls),
 		T(escapes_are_refused),
 		T(nothing_gets_through_the_fence),
