@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 
+#define FILES_SHOWN ((size_t)64 << 10)
+
 /* One permission request that waits for its answer. */
 struct asked {
 	struct asked *next;
@@ -70,10 +72,27 @@ static void ask_choice(struct acp *a, struct asked *k)
 	acp_emit(a, &ev);
 }
 
+/* Of several files the call itself names but one. */
+static void add_files(const struct asked *k, struct str *deed)
+{
+	struct view v = str_view(&k->what.files);
+
+	if (k->what.nfiles < 2)
+		return;
+	(void)str_addf(deed, "\nfiles: %zu", k->what.nfiles);
+	while (v.n > 0) {
+		size_t n = view_find(v, '\n');
+
+		(void)str_adds(deed, "\n| ");
+		(void)text_revealed(view_cut(v, n), deed);
+		v = view_from(v, n + 1);
+	}
+}
+
 static void ask_consent(struct acp *a, struct asked *k)
 {
 	struct engine_event ev = { .type = ENGINE_APPROVAL, .turn = a->turn, .id = k->id };
-	struct str deed = STR_INIT(TOOL_QUESTION_MAX);
+	struct str deed = STR_INIT(TOOL_QUESTION_MAX + FILES_SHOWN);
 	const struct tool_call c = call_of(a, k);
 
 	if (k->what.args.n > 0)
@@ -81,6 +100,7 @@ static void ask_consent(struct acp *a, struct asked *k)
 	else
 		(void)str_add(&deed, view_cut(str_view(&k->what.text),
 					     utf8_cut(str_view(&k->what.text), TOOL_QUESTION_MAX)));
+	add_files(k, &deed);
 	note(a, k, "asked", k->what.args.n > 0 ? NULL : "the agent does not show what it would do");
 	ev.name = k->what.tool;
 	ev.text = str_view(&deed);
@@ -103,15 +123,16 @@ static enum verdict verdict_of(struct acp *a, const struct asked *k)
 	else if (tools_policy(a->tools, k->what.tool, a->origin) != VERDICT_DENY)
 		v = VERDICT_ASK;
 	str_release(&why);
-	return v;
+	return v == VERDICT_ALLOW && k->what.beyond ? VERDICT_ASK : v;
 }
 
-/* A consent covers exactly this; what is hidden has a print of its own each time. */
+/* A consent covers exactly this; what is hidden, or more than one file, has a print of its own each
+ * time. */
 static int take_print(const struct acp *a, struct asked *k, struct err *e)
 {
 	const struct tool_call c = call_of(a, k);
 
-	if (k->what.args.n > 0)
+	if (k->what.args.n > 0 && k->what.nfiles < 2)
 		return tools_fingerprint(a->tools, &c, k->print, e);
 	(void)snprintf(k->print, sizeof(k->print), "hidden-%llu-%.40s", (unsigned long long)a->turn,
 		k->rpc.json);

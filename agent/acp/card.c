@@ -38,6 +38,7 @@ static void card_release(struct card *c)
 	free(c->command);
 	free(c->path);
 	free(c->input);
+	str_release(&c->also);
 }
 
 int cards_open(struct cards **out, struct err *e)
@@ -106,6 +107,7 @@ static struct card *add(struct cards *cards, struct view id)
 {
 	struct card c = { .id = dup_view(id), .title = strdup("") };
 
+	c.also = STR_INIT(CARD_ALSO_MAX);
 	if (!c.id || !c.title) {
 		card_release(&c);
 		return NULL;
@@ -223,6 +225,33 @@ static void take_command(struct card *c, const struct json *input)
 	}
 }
 
+bool card_has_line(const struct str *lines, struct view line)
+{
+	struct view v = str_view(lines);
+
+	while (v.n > 0) {
+		size_t n = view_find(v, '\n');
+
+		if (view_eq(view_cut(v, n), line))
+			return true;
+		v = view_from(v, n + 1);
+	}
+	return false;
+}
+
+/* One more, in the place of the one before, which is not forgotten: a yes would be for both. */
+static void name_path(struct card *c, struct view path)
+{
+	if (path.n > CARD_TITLE_MAX || view_find(path, '\n') < path.n) {
+		c->unclear = true;
+		return;
+	}
+	if (c->path && !view_eqs(path, c->path) && !card_has_line(&c->also, view_of(c->path)) &&
+		str_addf(&c->also, "%s\n", c->path) < 0)
+		c->unclear = true;
+	replace(&c->path, path);
+}
+
 static void take_path(struct card *c, const struct json *input)
 {
 	static const char *const names[] = { "path", "file_path", "filePath", "filepath",
@@ -230,9 +259,9 @@ static void take_path(struct card *c, const struct json *input)
 	struct view text;
 
 	for (const char *const *name = names; *name; name++) {
-		if (!member_text(input, *name, &text) || text.n > CARD_TITLE_MAX)
+		if (!member_text(input, *name, &text))
 			continue;
-		replace(&c->path, text);
+		name_path(c, text);
 		return;
 	}
 }
@@ -275,14 +304,21 @@ static void take_written_input(struct card *c, const struct json *content)
 	}
 }
 
-static void take_location(struct card *c, const struct json *locations)
+/* Of a list of locations, or of contents, where differences have one. The first is the one. */
+static void take_paths(struct card *c, const struct json *list)
 {
-	struct view path;
+	struct view path, first = VIEW_NONE;
 
-	if (!locations || json_type(locations) != JSON_ARRAY)
+	if (!list || json_type(list) != JSON_ARRAY)
 		return;
-	if (member_text(json_first(locations), "path", &path) && path.n <= CARD_TITLE_MAX)
-		replace(&c->path, path);
+	json_each(item, list) {
+		if (!member_text(item, "path", &path))
+			continue;
+		first = first.n > 0 ? first : path;
+		name_path(c, path);
+	}
+	if (first.n > 0)
+		name_path(c, first);
 }
 
 struct card *cards_take(struct cards *cards, const struct json *call)
@@ -301,7 +337,8 @@ struct card *cards_take(struct cards *cards, const struct json *call)
 		replace(&c->title, view_cut(title, utf8_cut(title, CARD_TITLE_MAX)));
 	take_kind(c, call);
 	take_status(c, call);
-	take_location(c, json_member(call, "locations"));
+	take_paths(c, json_member(call, "content"));
+	take_paths(c, json_member(call, "locations"));
 	take_written_input(c, json_member(call, "content"));
 	take_input(c, json_member(call, "rawInput"));
 	if (card_ended(c)) {

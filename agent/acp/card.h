@@ -16,6 +16,7 @@
 #define CARDS_MAX        512            /* of one turn; the oldest that has ended goes first */
 #define CARD_ID_MAX      ((size_t)1024) /* bytes of a toolCallId */
 #define CARD_TITLE_MAX   ((size_t)1000) /* bytes kept of a title */
+#define CARD_ALSO_MAX    ((size_t)4000) /* bytes kept of further paths */
 #define CARD_COMMAND_MAX ((size_t)100 << 10)
 #define CARD_INPUT_MAX   ((size_t)1 << 20) /* what is longer counts as not shown */
 
@@ -40,11 +41,13 @@ struct card {
 	char *title; /* never NULL */
 	enum card_kind kind;
 	enum card_status status;
-	char *command; /* the exact command line it would run; NULL: not shown */
-	char *path;    /* the first file it names; NULL: none */
-	char *input;   /* its arguments, a JSON object, until it has ended; NULL: not shown */
-	bool asked;    /* a permission was asked for */
-	bool told;     /* its begin was reported, or its end */
+	char *command;   /* the exact command line it would run; NULL: not shown */
+	char *path;      /* the file it names, or the address; NULL: none */
+	char *input;     /* its arguments, a JSON object, until it has ended; NULL: not shown */
+	struct str also; /* every other that it has named, a line each */
+	bool unclear;    /* one of them is too long, has a line break, or they are too many */
+	bool asked;      /* a permission was asked for */
+	bool told;       /* its begin was reported, or its end */
 };
 
 struct cards;
@@ -60,6 +63,9 @@ struct card *cards_find(struct cards *c, struct view id);
 bool card_ended(const struct card *c);
 /* The first that has not ended; NULL: none is left. */
 struct card *cards_unfinished(struct cards *c);
+
+/* Is it a line of them? */
+bool card_has_line(const struct str *lines, struct view line);
 
 const char *card_kind_name(enum card_kind k); /* "execute": a protocol word */
 

@@ -5,9 +5,10 @@
 
 #include "base/text.h"
 
-#define TEXT_MAX ((size_t)4000)
-#define ARGS_MAX ((size_t)1 << 20)
-#define HINT_MAX ((size_t)1000)
+#define TEXT_MAX  ((size_t)4000)
+#define ARGS_MAX  ((size_t)1 << 20)
+#define FILES_MAX (CARD_ALSO_MAX + CARD_TITLE_MAX + 2)
+#define HINT_MAX  ((size_t)1000)
 
 /* --- Options ---------------------------------------------------------------------------------- */
 
@@ -107,6 +108,14 @@ static struct view text_of(const struct json *obj, const char *name)
 	return v;
 }
 
+/* It tells what it would do: then it is no question, whatever it looks like. */
+static bool is_deed(const struct card *card)
+{
+	return card->command || card->path ||
+	       !(card->kind == CARD_OTHER || card->kind == CARD_THINK ||
+		       card->kind == CARD_SWITCH_MODE);
+}
+
 /* More than one way to say yes is a choice, as plans and questions are. */
 static bool is_question(const struct permission *p, const struct card *card,
 	const struct json *call)
@@ -114,6 +123,8 @@ static bool is_question(const struct permission *p, const struct card *card,
 	const struct json *input = json_member(call, "rawInput");
 	int once = 0, always = 0;
 
+	if (is_deed(card))
+		return false;
 	for (size_t i = 0; i < p->n; i++) {
 		once += p->kinds[i] == OPTION_ALLOW_ONCE;
 		always += p->kinds[i] == OPTION_ALLOW_ALWAYS;
@@ -155,6 +166,49 @@ static struct view inside(struct view path, const char *workspace)
 	if (view_starts(path, root) && path.n > root.n + 1 && path.p[root.n] == '/')
 		return view_from(path, root.n + 1);
 	return path;
+}
+
+/* Beneath the workspace as it is written, and not in what git runs by itself. */
+static bool is_ours(struct view path)
+{
+	if (path.n == 0 || path.p[0] == '/' || path.p[0] == '~')
+		return false;
+	while (path.n > 0) {
+		struct view part = view_cut(path, view_find(path, '/'));
+
+		if (view_eqs(part, "..") || view_eqs(part, ".git"))
+			return false;
+		path = view_from(path, part.n + 1);
+	}
+	return true;
+}
+
+static void add_file(struct permission *p, struct view path, const char *workspace)
+{
+	path = inside(path, workspace);
+	if (!is_ours(path))
+		p->beyond = true;
+	if (card_has_line(&p->files, path))
+		return;
+	p->nfiles++;
+	(void)str_addf(&p->files, "%.*s\n", VIEW_FMT(path));
+}
+
+static void take_files(struct permission *p, const struct card *c, const char *workspace)
+{
+	struct view also = str_view(&c->also);
+
+	p->beyond = c->unclear;
+	if (c->path)
+		add_file(p, view_of(c->path), workspace);
+	while (also.n > 0) {
+		size_t n = view_find(also, '\n');
+
+		add_file(p, view_cut(also, n), workspace);
+		also = view_from(also, n + 1);
+	}
+	if (!str_ok(&p->files))
+		p->beyond = true;
 }
 
 /* The first of these members that is a text. */
@@ -266,6 +320,8 @@ static void take_deed(struct permission *p, const struct card *c, const struct j
 	struct view path = inside(view_of(c->path), workspace);
 	struct edit ed;
 
+	if (c->kind == CARD_EDIT || c->kind == CARD_READ)
+		take_files(p, c, workspace);
 	switch (c->kind) {
 	case CARD_EDIT:
 		ed = edit_of(call, input);
@@ -296,16 +352,16 @@ static void take_deed(struct permission *p, const struct card *c, const struct j
 static void take_hints(struct permission *p, const struct card *c)
 {
 	(void)str_adds(&p->text, "the agent does not show exactly what it would do\ntitle: ");
-	(void)text_visible(view_of(c->title), &p->text);
+	(void)text_revealed(view_of(c->title), &p->text);
 	if (c->path) {
 		(void)str_adds(&p->text, "\npath: ");
-		(void)text_visible(view_of(c->path), &p->text);
+		(void)text_revealed(view_of(c->path), &p->text);
 	}
 	if (c->input) {
 		struct view input = view_of(c->input);
 
 		(void)str_adds(&p->text, "\ninput: ");
-		(void)text_visible(view_cut(input, utf8_cut(input, HINT_MAX)), &p->text);
+		(void)text_revealed(view_cut(input, utf8_cut(input, HINT_MAX)), &p->text);
 		if (input.n > HINT_MAX)
 			(void)str_adds(&p->text, "...");
 	}
@@ -322,6 +378,7 @@ int permission_read(struct permission *p, const struct card *card, const struct 
 	memset(p, 0, sizeof(*p));
 	p->text = STR_INIT(16 * TEXT_MAX);
 	p->args = STR_INIT(ARGS_MAX);
+	p->files = STR_INIT(FILES_MAX);
 	p->tool = "shell";
 	if (take_options(p, params, e) < 0)
 		return -1;
@@ -345,5 +402,6 @@ void permission_release(struct permission *p)
 	}
 	str_release(&p->text);
 	str_release(&p->args);
+	str_release(&p->files);
 	memset(p, 0, sizeof(*p));
 }

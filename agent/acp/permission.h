@@ -41,6 +41,11 @@ struct permission {
 	struct str text;
 	const char *tool; /* "shell", "write_file", "apply_patch"...; never NULL */
 	struct str args;
+	/* Every file that the call names, a line each, those of the workspace beneath it. One of
+	 * them lies elsewhere, or in its .git, or cannot be known: that is never just allowed. */
+	struct str files;
+	size_t nfiles;
+	bool beyond;
 };
 
 /* card: of the call that it is about, as far as it is known by now. E_FORMAT: no options, or too

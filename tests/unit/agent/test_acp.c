@@ -719,6 +719,8 @@ static void with_policy(struct fix *f, const struct policy_rules *rules)
 	"\"name\":\"Once\",\"kind\":\"allow_once\"},{\"optionId\":\"no\",\"name\":\"No\"," \
 	"\"kind\":\"reject_once\"}]}}}"
 #define SCRIPT(call) "{\"session/prompt\":[" ASK(call) "," TEXT("done") "," END "]}"
+#define READ(p)      "\"kind\":\"read\",\"rawInput\":{\"path\":\"" p "\"}"
+#define EDIT(p)      "\"kind\":\"edit\",\"rawInput\":{\"path\":\"" p "\",\"content\":\"x\"}"
 #define COMMAND(c)   "\"kind\":\"execute\",\"title\":\"Bash\",\"rawInput\":{\"command\":\"" c "\"}"
 
 static void policy_decides_what_an_agent_may_do(void **state)
@@ -754,6 +756,30 @@ static void policy_decides_what_an_agent_may_do(void **state)
 			APPROVAL_ONCE },
 		{ "\"kind\":\"edit\",\"rawInput\":{\"file_path\":\"a\",\"content\":\"x\"}", "",
 			"once", SHELL_DENY, VERDICT_ALLOW, 0 },
+		/* nor is what lies elsewhere, or in what git runs */
+		{ READ("/etc/passwd"), "{read_file path: /etc/passwd", "once", SHELL_DENY,
+			VERDICT_ALLOW, APPROVAL_ONCE },
+		{ READ("a/../../b"), "{read_file ", "no", SHELL_DENY, VERDICT_ALLOW, APPROVAL_NO },
+		{ READ("~/.ssh/id"), "{read_file ", "no", SHELL_DENY, VERDICT_ALLOW, APPROVAL_NO },
+		{ READ("a/..b/.gitignore"), "", "once", SHELL_DENY, VERDICT_ALLOW, 0 },
+		{ EDIT(".git/hooks/pre-commit"), "{write_file ", "no", SHELL_DENY, VERDICT_ALLOW,
+			APPROVAL_NO },
+		{ EDIT("/root/.bashrc"), "", "no", SHELL_DENY, VERDICT_DENY, 0 },
+		/* of several files each counts, wherever it is named */
+		{ "\"kind\":\"edit\",\"locations\":[{\"path\":\"a\"},{\"path\":\"/b\"}],\"content\":"
+		  "[{\"type\":\"diff\",\"path\":\"a\",\"newText\":\"x\"}]",
+			"files: 2\n| a\n| /b}", "no", SHELL_DENY, VERDICT_ALLOW, APPROVAL_NO },
+		{ "\"kind\":\"edit\",\"content\":[{\"type\":\"diff\",\"path\":\"a\",\"newText\":\"x\"},"
+		  "{\"type\":\"diff\",\"path\":\"/b\",\"newText\":\"y\"}]",
+			"files: 2\n| a\n| /b}", "no", SHELL_DENY, VERDICT_ALLOW, APPROVAL_NO },
+		{ "\"kind\":\"edit\",\"content\":[{\"type\":\"diff\",\"path\":\"a\",\"newText\":\"x\"},"
+		  "{\"type\":\"diff\",\"path\":\"b\",\"newText\":\"y\"}]",
+			"", "once", SHELL_DENY, VERDICT_ALLOW, 0 },
+		/* a deed does not become a question of the agent's own words */
+		{ "\"title\":\"AskUserQuestion\",\"rawInput\":{\"command\":\"rm x\",\"questions\":[]}",
+			"", "no", SHELL_DENY, VERDICT_ALLOW, 0 },
+		{ "\"title\":\"AskUserQuestion\",\"kind\":\"execute\"", "{shell the agent ", "no",
+			SHELL_ASK, VERDICT_ALLOW, APPROVAL_NO },
 		/* a command is a command, whatever it calls itself */
 		{ "\"kind\":\"edit\",\"rawInput\":{\"path\":\"a\",\"content\":\"x\",\"command\":"
 		  "\"rm x\"}",
