@@ -20,6 +20,7 @@ struct turn_input {
 	uint64_t turn;            /* generation: never used twice, larger than any before */
 	const char *conversation; /* opaque key; history is kept by it */
 	enum origin origin;
+	bool owner; /* it is the owner's: only then is it a command that reaches further */
 	struct view text;
 	size_t quoted; /* bytes in front of text that are not the user's own words: a quote */
 	const char *language; /* "zh" or "en": of the words an engine must make up itself */

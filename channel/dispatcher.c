@@ -401,6 +401,7 @@ static void start(struct dispatcher *d)
 	struct turn_input in = { .turn = d->turn,
 		.conversation = d->item.user,
 		.origin = d->item.origin,
+		.owner = room_is_owner(d->room, d->item.user),
 		.text = str_view(&d->item.text),
 		.quoted = words_quote(str_view(&d->item.text)),
 		.language = lang_name(

@@ -151,6 +151,7 @@ static int run_local(struct local *l, struct workshop *shop, struct view prompt,
 		.turn = (uint64_t)loop_wall(l->loop),
 		.conversation = "terminal",
 		.origin = ORIGIN_TERMINAL,
+		.owner = true,
 		.text = prompt,
 		.language = strcmp(cfg->language, "zh") ? "en" : "zh",
 	};

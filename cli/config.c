@@ -45,6 +45,7 @@ struct row {
 #define OFFSET(field)              offsetof(struct config, field)
 #define AT(field)                  .offset = OFFSET(field)
 #define STRING(n, f, dflt, h)      .key = { n, CONFIG_STRING, dflt, 0, 0, NULL, false, h }, AT(f)
+#define STRING_LIVE(n, f, h)       .key = { n, CONFIG_STRING, NULL, 0, 0, NULL, true, h }, AT(f)
 #define PATH(n, f, dflt, h)        .key = { n, CONFIG_PATH, dflt, 0, 0, NULL, false, h }, AT(f)
 #define LIST(n, f, max, l, h)      .key = { n, CONFIG_LIST, NULL, 0, max, NULL, l, h }, AT(f)
 #define BOOL(n, f, h)              .key = { n, CONFIG_BOOL, "false", 0, 0, NULL, false, h }, AT(f)
@@ -103,6 +104,10 @@ static const struct row rows[] = {
 		"another agent: its program and arguments, as [\"my-agent\", \"--acp\"]") },
 	{ LIST("acp.write", acp.write, READ_MAX, false,
 		"further folders that agent may write to") },
+	{ STRING_LIVE("acp.model", acp.model, "that agent's model, as it names it itself") },
+	{ STRING_LIVE("acp.effort", acp.effort,
+		"how hard that model thinks, as the agent names it") },
+	{ STRING_LIVE("acp.mode", acp.mode, "how that agent works, as it names it itself") },
 	{ BOOL("network.allow_loopback", network.allow_loopback,
 		"accept plain http and 127.0.0.1 as the WeChat server; for development only") },
 	{ BOOL("network.allow_fake_ip", network.allow_fake_ip,

@@ -68,6 +68,7 @@ struct config {
 		char *preset;   /* a name of agent/acp/preset.h */
 		char **command; /* instead of a preset: program and arguments; at most 40 */
 		char **write;   /* further folders it may write to; at most 32 */
+		char *model, *effort, *mode; /* "" the agent's own */
 	} acp;
 
 	struct {

@@ -72,8 +72,14 @@ static int open_policy(struct policy **out, const struct config *cfg, struct err
 	return policy_open(out, &rules, e);
 }
 
+static struct acp_settings acp_settings_of(const struct config *cfg)
+{
+	return (struct acp_settings){ cfg->acp.model, cfg->acp.effort, cfg->acp.mode };
+}
+
 int workshop_apply(struct workshop *w, const struct config *cfg, struct err *e)
 {
+	const struct acp_settings settings = acp_settings_of(cfg);
 	struct policy *fresh;
 
 	if (open_policy(&fresh, cfg, e) < 0)
@@ -82,6 +88,8 @@ int workshop_apply(struct workshop *w, const struct config *cfg, struct err *e)
 	policy_free(&w->policy);
 	w->policy = fresh;
 	audit_set(w->audit, w->log, cfg->audit_days);
+	if (strcmp(w->engine->ops->name, "acp") == 0)
+		return acp_set(w->engine, &settings, e);
 	return 0;
 }
 
@@ -189,6 +197,8 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 		.env = (const char *const *)plan.env,
 		.workspace = w->workspace,
 		.login = plan.login,
+		.settings = acp_settings_of(cfg),
+		.instructions = cfg->model.system_prompt,
 	};
 	rc = acp_open(&w->engine, &env, e);
 	agent_plan_release(&plan);

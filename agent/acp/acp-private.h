@@ -3,18 +3,23 @@
 #define AGENT_ACP_ACP_PRIVATE_H
 
 #include "agent/acp/acp.h"
+#include "agent/acp/knob.h"
 #include "agent/acp/link.h"
 #include "agent/acp/permission.h"
 #include "agent/acp/store.h"
 #include "agent/acp/stream.h"
 #include "agent/approval.h"
 
-#define LIVE_MAX 64 /* sessions that are open in the running agent */
+#define LIVE_MAX     64             /* sessions that are open in the running agent */
+#define COMMANDS_MAX 200            /* slash commands of the agent */
+#define LISTED_MAX   200            /* sessions of a list */
+#define NOTES_MAX    ((size_t)4096) /* bytes of what is said in front of an answer */
 
 enum acp_state {
 	ACP_IDLE,
 	ACP_STARTING,   /* the agent comes up */
 	ACP_OPENING,    /* the conversation's session is made or taken up again */
+	ACP_ASKING,     /* it is asked for something else: a list, a setting */
 	ACP_PROMPTING,  /* the turn is the agent's */
 	ACP_CANCELLING, /* it was told to stop, and has not said that it did */
 	ACP_ENDING      /* the end is decided and on its way */
@@ -22,6 +27,37 @@ enum acp_state {
 
 /* How a session is had, in the order of trying. */
 enum acp_opening { OPENING_RESUME, OPENING_LOAD, OPENING_NEW };
+
+/* What a message wants. */
+enum order {
+	ORDER_PROMPT,
+	ORDER_LIST, /* /sessions */
+	ORDER_OPEN, /* /open N, /open ID */
+	ORDER_MODEL,
+	ORDER_EFFORT,
+	ORDER_MODE
+};
+
+/* A session of the running agent. */
+struct live {
+	char *id, *key; /* key: of the conversation that has opened it */
+	bool open;      /* else the agent has not said yes */
+	bool fresh;     /* loaded, and not prompted yet: what it says is its history */
+	bool muted;     /* its user has stopped it: what it says outside of a turn is not wanted */
+	struct knobs knobs;
+	char *applied[KNOBS]; /* what was brought to it; NULL: the agent's own */
+	bool sized, counted;
+	int64_t used, size; /* of its context, in tokens */
+	int64_t in, out;    /* tokens that the agent has reported */
+	char cost[64];      /* "0.25 USD"; "": not reported */
+};
+
+/* One of a list of sessions. */
+struct listed {
+	char *id, *title;
+	int64_t at; /* Unix milliseconds; 0: not known */
+	size_t place;
+};
 
 struct acp {
 	struct engine engine; /* first */
@@ -36,12 +72,24 @@ struct acp {
 	struct acp_stream *stream;
 	struct approvals *approvals;
 	struct asked *asked; /* permission requests that wait for the user */
-	struct timer *soon, *grace;
+	struct timer *soon, *grace, *quiet;
+	char *settings[KNOBS], *instructions;
+	char **commands; /* slash commands that are taken as turns; NULL-terminated */
 
 	/* The sessions that this life of the agent knows. */
-	char *live[LIVE_MAX];
+	struct live *live[LIVE_MAX];
 	size_t nlive;
 	unsigned int life;
+
+	/* The sessions that were listed last, for whom; and the list that is being made. */
+	struct listed *listed;
+	size_t nlisted;
+	char *listed_for;
+	int pages;
+
+	/* What is said outside of any turn, until it pauses. */
+	struct acp_stream *late;
+	struct live *late_of;
 
 	/* of the running turn */
 	enum acp_state state;
@@ -50,10 +98,18 @@ struct acp {
 	char *conversation, *language;
 	struct str text;    /* what the user wrote */
 	struct str session; /* its id, once there is one */
+	struct live *here;  /* that session, once it is open */
+	enum order order;
+	struct view arg;  /* of the order; into text */
+	struct str notes; /* said in front of the answer */
+	/* The setting that is on its way. */
+	enum knob_kind knob;
+	enum knob_way way;
+	struct str value;
+	bool restored; /* it is the agent's own again */
 	enum acp_opening opening;
 	uint64_t call; /* the request that is under way */
 	bool retried;  /* an opening that failed for no good reason */
-	bool lost;     /* the stored session is gone: a new one was begun */
 	bool cancelled;
 	const char *denied; /* the tool that the policy denied last; NULL: none */
 	bool refused;       /* the user said no to something */
@@ -70,11 +126,62 @@ void acp_finish(struct acp *a, enum engine_fail fail, struct view detail);
 /* What an error answer means; code -32000 is a login that is missing. */
 void acp_finish_error(struct acp *a, const struct rpc_answer *answer, const char *what);
 
-/* session.c: the session of the turn's conversation, then prompt_begin. */
+/* In the language of the turn; both formats take the same arguments. Into the answer. */
+void acp_reply(struct acp *a, const char *zh, const char *en, ...)
+	__attribute__((format(printf, 2, 4), format(printf, 3, 4)));
+/* The same, in front of the answer that follows. */
+void acp_note(struct acp *a, const char *zh, const char *en, ...)
+	__attribute__((format(printf, 2, 4), format(printf, 3, 4)));
+/* A request of the turn begins; NULL: the agent is gone, and the turn ends. It is sent by acp_send,
+ * within ms (0: however long it takes) or the turn ends too. */
+struct json_out *acp_request(struct acp *a, const char *method);
+void acp_send(struct acp *a, int64_t ms, rpc_answer_cb *cb);
+
+/* session.c: the session of the turn's conversation, then settle_begin. */
 void session_begin(struct acp *a);
+/* The session of that id instead; from then on it is the conversation's. */
+void session_open(struct acp *a, struct view id);
+struct live *session_find(struct acp *a, struct view id); /* NULL: not of this life */
 /* Are updates of this session its history played back? */
 bool session_replays(const struct acp *a, struct view session);
 void session_clear(struct acp *a); /* no session is live any more */
+
+/* settle.c: the session's model, effort and mode brought to what is wanted, then order_go_on. */
+void settle_begin(struct acp *a);
+/* From the answer to session/new: what the agent has when nothing is chosen. */
+void settle_note_own(struct acp *a);
+/* What is in force without the user's choice: the setting, else the agent's own; appended. False:
+ * not known. */
+bool settle_default(struct acp *a, enum knob_kind kind, struct str *out);
+/* Ask for a value; on_answer takes the answer through settle_take. */
+void settle_send(struct acp *a, enum knob_kind kind, const struct knob *knob, struct view value,
+	rpc_answer_cb *on_answer);
+/* True: it is in force. */
+bool settle_take(struct acp *a, const struct rpc_answer *answer);
+const char *settle_name(enum knob_kind kind); /* "model" */
+
+/* order.c: commands that are taken as turns, and the others. */
+void order_read(struct acp *a);  /* what the turn's message wants */
+void order_begin(struct acp *a); /* the agent is ready */
+void order_go_on(struct acp *a); /* the session is open and settled */
+void order_refused(struct acp *a, const struct rpc_answer *answer); /* of session_open */
+void order_clear(struct acp *a);
+int order_command(struct engine *g, enum engine_command cmd, const char *conversation,
+	struct view arg, const char *language, struct str *reply, struct err *e);
+
+/* knowledge.c: what the agent tells of itself and of its sessions. */
+int known_open(struct acp *a, struct err *e);
+void known_close(struct acp *a);
+/* An update of any session, l or none of ours (NULL). */
+void known_take(struct acp *a, struct live *l, const struct json *update);
+void known_usage(struct acp *a, struct live *l, const struct json *result); /* of a prompt */
+const char *const *known_commands(const struct engine *g);
+
+/* late.c: what is said outside of any turn is kept until it pauses, then told as a notice. */
+int late_open(struct acp *a, struct err *e);
+void late_close(struct acp *a);
+void late_take(struct acp *a, struct live *l, const struct json *update);
+void late_flush(struct acp *a);
 
 /* prompt.c: the turn itself. */
 void prompt_begin(struct acp *a);

@@ -1,16 +1,17 @@
 #include "agent/acp/acp-private.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 
 #define DETAIL_MAX ((size_t)300)
-#define CODE_LOGIN (-32000) /* wherever it comes: a login is missing (acp, section 3) */
+#define REPLY_MAX  ((size_t)8192) /* of one sentence of the engine's own */
 
 void acp_step(struct acp *a, enum acp_state to)
 {
-	static const char *const names[] = { "idle", "starting", "opening", "prompting",
+	static const char *const names[] = { "idle", "starting", "opening", "asking", "prompting",
 		"cancelling", "ending" };
 
 	if (a->state != to)
@@ -82,7 +83,7 @@ void acp_finish_error(struct acp *a, const struct rpc_answer *answer, const char
 		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
 	else if (answer->end == RPC_TIMEOUT)
 		acp_finish(a, ENGINE_FAIL_STALLED, view_of(what));
-	else if (answer->code == CODE_LOGIN)
+	else if (answer->code == RPC_NO_LOGIN)
 		finish_login(a, answer);
 	else
 		acp_finish(a, ENGINE_FAIL_PROVIDER, error_text(answer));
@@ -97,7 +98,11 @@ static void turn_clear(struct acp *a)
 	a->conversation = a->language = NULL;
 	str_release(&a->text);
 	str_release(&a->session);
-	a->cancelled = a->retried = a->lost = a->refused = false;
+	str_release(&a->notes);
+	str_release(&a->value);
+	a->arg = VIEW_NONE;
+	a->here = NULL;
+	a->cancelled = a->retried = a->restored = a->refused = false;
 	a->denied = NULL;
 	a->call = 0;
 	if (a->stream)
@@ -119,6 +124,54 @@ static void turn_done(struct acp *a)
 	a->turn = 0;
 }
 
+/* --- Words of the engine ---------------------------------------------------------------------- */
+
+static void add_words(const struct acp *a, struct str *out, const char *zh, const char *en,
+	va_list ap)
+{
+	(void)str_addv(out, a->language && strcmp(a->language, "zh") == 0 ? zh : en, ap);
+}
+
+void acp_reply(struct acp *a, const char *zh, const char *en, ...)
+{
+	struct str text = STR_INIT(REPLY_MAX);
+	va_list ap;
+
+	va_start(ap, en);
+	add_words(a, &text, zh, en, ap);
+	va_end(ap);
+	acp_stream_say(a->stream, str_view(&text));
+	str_release(&text);
+}
+
+void acp_note(struct acp *a, const char *zh, const char *en, ...)
+{
+	va_list ap;
+
+	va_start(ap, en);
+	add_words(a, &a->notes, zh, en, ap);
+	va_end(ap);
+}
+
+/* --- Requests of the turn --------------------------------------------------------------------- */
+
+struct json_out *acp_request(struct acp *a, const char *method)
+{
+	struct rpc *rpc = link_rpc(a->link);
+
+	if (!rpc)
+		acp_finish(a, ENGINE_FAIL_AGENT_ENDED, VIEW_NONE);
+	return rpc ? rpc_request(rpc, method) : NULL;
+}
+
+void acp_send(struct acp *a, int64_t ms, rpc_answer_cb *cb)
+{
+	struct err e = ERR_INIT;
+
+	if (rpc_send_request(link_rpc(a->link), ms, cb, a, &a->call, &e) < 0)
+		acp_finish(a, ENGINE_FAIL_AGENT_ENDED, view_of(e.msg));
+}
+
 /* --- A turn ----------------------------------------------------------------------------------- */
 
 static int load_turn(struct acp *a, const struct turn_input *in, struct err *e)
@@ -138,6 +191,7 @@ static int acp_start(struct engine *g, const struct turn_input *in, struct err *
 	if (a->state != ACP_IDLE)
 		return err_set(e, E_BUSY, "a turn is running");
 	turn_clear(a);
+	a->order = ORDER_PROMPT;
 	a->turn = in->turn;
 	a->origin = in->origin;
 	if (in->text.n == 0 || in->text.n > ENGINE_INPUT_MAX || !utf8_valid(in->text) ||
@@ -146,6 +200,8 @@ static int acp_start(struct engine *g, const struct turn_input *in, struct err *
 	} else if (load_turn(a, in, &why) < 0) {
 		acp_finish(a, ENGINE_FAIL_INTERNAL, view_of(why.msg));
 	} else {
+		if (in->owner)
+			order_read(a);
 		acp_step(a, ACP_STARTING);
 		link_want(a->link);
 	}
@@ -157,7 +213,7 @@ static void acp_on_ready(void *arg)
 	struct acp *a = arg;
 
 	if (a->state == ACP_STARTING)
-		session_begin(a);
+		order_begin(a);
 }
 
 static void acp_on_down(void *arg, enum engine_fail fail, const char *detail)
@@ -180,6 +236,11 @@ static void acp_on_grace(void *arg)
 	link_fail(a->link, ENGINE_FAIL_CANCELLED, "");
 }
 
+static bool is_before_prompt(const struct acp *a)
+{
+	return a->state == ACP_STARTING || a->state == ACP_OPENING || a->state == ACP_ASKING;
+}
+
 /* From the loop: the end, or a cancel that has been asked for. */
 static void acp_on_soon(void *arg)
 {
@@ -191,7 +252,7 @@ static void acp_on_soon(void *arg)
 		turn_done(a);
 	} else if (a->cancelled && a->state == ACP_PROMPTING) {
 		prompt_cancel(a);
-	} else if (a->cancelled && (a->state == ACP_STARTING || a->state == ACP_OPENING)) {
+	} else if (a->cancelled && is_before_prompt(a)) {
 		if (a->call > 0 && link_rpc(a->link))
 			rpc_forget(link_rpc(a->link), a->call);
 		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
@@ -252,22 +313,6 @@ static int acp_answer(struct engine *g, const char *id, int choice, struct err *
 	return 0;
 }
 
-static int acp_command(struct engine *g, enum engine_command cmd, const char *conversation,
-	struct view arg, const char *language, struct str *reply, struct err *e)
-{
-	struct acp *a = (struct acp *)g;
-	bool zh = language && strcmp(language, "zh") == 0;
-
-	(void)arg;
-	if (cmd != ENGINE_CMD_NEW)
-		return err_set(e, E_UNSUPPORTED, "the agent has no such command");
-	if (store_forget(a->store, a->name, conversation, e) < 0)
-		return -1;
-	approvals_forget(a->approvals, conversation);
-	(void)str_adds(reply, zh ? "好，新的对话开始了。" : "A new conversation begins.");
-	return 0;
-}
-
 static void acp_describe(const struct engine *g, struct str *out)
 {
 	const struct acp *a = (const struct acp *)g;
@@ -276,6 +321,14 @@ static void acp_describe(const struct engine *g, struct str *out)
 	(void)str_addf(out, "acp, %s", a->name);
 	if (caps->name[0])
 		(void)str_addf(out, " (%s %s)", caps->name, caps->version);
+}
+
+static void free_settings(char *settings[KNOBS])
+{
+	for (int i = 0; i < KNOBS; i++) {
+		free(settings[i]);
+		settings[i] = NULL;
+	}
 }
 
 static void free_words(char **words)
@@ -300,6 +353,9 @@ static void acp_close(struct engine **gp)
 	timer_free(&a->grace);
 	turn_clear(a);
 	session_clear(a);
+	order_clear(a);
+	known_close(a);
+	late_close(a);
 	asks_end(a);
 	approvals_close(&a->approvals);
 	acp_stream_close(&a->stream);
@@ -311,6 +367,8 @@ static void acp_close(struct engine **gp)
 	free(a->path);
 	free(a->workspace);
 	free(a->login);
+	free_settings(a->settings);
+	free(a->instructions);
 	free(a);
 }
 
@@ -319,8 +377,9 @@ static const struct engine_ops acp_ops = {
 	.start = acp_start,
 	.cancel = acp_on_cancel,
 	.answer = acp_answer,
-	.command = acp_command,
+	.command = order_command,
 	.close = acp_close,
+	.commands = known_commands,
 	.describe = acp_describe,
 };
 
@@ -344,6 +403,22 @@ static char **copy_words(const char *const *words)
 	return copy;
 }
 
+/* All or none. */
+static int copy_knobs(char *out[KNOBS], const struct acp_settings *s, struct err *e)
+{
+	const char *const from[KNOBS] = { s->model, s->effort, s->mode };
+
+	memset(out, 0, KNOBS * sizeof(out[0]));
+	for (int i = 0; i < KNOBS; i++) {
+		out[i] = strdup(from[i] ? from[i] : "");
+		if (out[i])
+			continue;
+		free_settings(out);
+		return err_set(e, E_NOMEM, "the agent's settings");
+	}
+	return 0;
+}
+
 static int copy_settings(struct acp *a, const struct acp_env *env, struct err *e)
 {
 	a->loop = env->loop;
@@ -358,7 +433,12 @@ static int copy_settings(struct acp *a, const struct acp_env *env, struct err *e
 	a->text = STR_INIT(ENGINE_INPUT_MAX);
 	a->session = STR_INIT(STORE_SESSION_MAX);
 	a->detail = STR_INIT(2 * DETAIL_MAX);
-	if (!a->name || !a->path || !a->workspace || !a->argv || !a->envp ||
+	a->notes = STR_INIT(NOTES_MAX);
+	a->value = STR_INIT(KNOB_VALUE_MAX);
+	a->instructions = strdup(env->instructions ? env->instructions : "");
+	if (copy_knobs(a->settings, &env->settings, e) < 0)
+		return -1;
+	if (!a->instructions || !a->name || !a->path || !a->workspace || !a->argv || !a->envp ||
 		(env->login && !a->login))
 		return err_set(e, E_NOMEM, "the engine");
 	return 0;
@@ -399,10 +479,22 @@ int acp_open(struct engine **out, const struct acp_env *env, struct err *e)
 		timer_new(&a->soon, a->loop, acp_on_soon, a, e) < 0 ||
 		timer_new(&a->grace, a->loop, acp_on_grace, a, e) < 0 ||
 		approvals_open(&a->approvals, e) < 0 || store_open(&a->store, env->db, e) < 0 ||
-		open_link(a, env, e) < 0) {
+		known_open(a, e) < 0 || late_open(a, e) < 0 || open_link(a, env, e) < 0) {
 		acp_close(&g);
 		return -1;
 	}
 	*out = g;
+	return 0;
+}
+
+int acp_set(struct engine *g, const struct acp_settings *s, struct err *e)
+{
+	struct acp *a = (struct acp *)g;
+	char *fresh[KNOBS];
+
+	if (copy_knobs(fresh, s, e) < 0)
+		return -1;
+	free_settings(a->settings);
+	memcpy(a->settings, fresh, sizeof(fresh));
 	return 0;
 }

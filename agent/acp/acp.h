@@ -15,6 +15,12 @@
 #define ACP_OPEN_MS  60000 /* for its answer to session/new, load and resume */
 #define ACP_GRACE_MS 15000 /* from session/cancel to its end (acp, section 9) */
 
+/* What is set in every session where its user has chosen nothing else; "" or NULL: the agent's own.
+ */
+struct acp_settings {
+	const char *model, *effort, *mode;
+};
+
 struct acp_env {
 	struct loop *loop;
 	struct log *log;
@@ -27,9 +33,13 @@ struct acp_env {
 	const char *const *argv, *const *env;
 	const char *workspace; /* where it works */
 	const char *login;     /* what to type on the host to log it in; NULL: not known */
-	size_t line_max;       /* of a message in; 0: RPC_LINE_MAX */
+	struct acp_settings settings;
+	const char *instructions; /* the operator's words, for each session; NULL: none */
+	size_t line_max;          /* of a message in; 0: RPC_LINE_MAX */
 };
 
 int acp_open(struct engine **out, const struct acp_env *env, struct err *e);
+/* From the next message on. */
+int acp_set(struct engine *g, const struct acp_settings *s, struct err *e);
 
 #endif

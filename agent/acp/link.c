@@ -227,6 +227,12 @@ static int greet(struct acp_link *l, struct err *e)
 	json_put_bool(w, "writeTextFile", false);
 	json_close(w);
 	json_put_bool(w, "terminal", false);
+	json_open(w, "session");
+	json_open(w, "configOptions");
+	json_open(w, "boolean");
+	json_close(w);
+	json_close(w);
+	json_close(w);
 	json_close(w);
 	return rpc_send_request(l->rpc, LINK_START_MS, link_on_greeting, l, NULL, e);
 }

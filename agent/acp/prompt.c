@@ -3,16 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- What the engine says itself -------------------------------------------------------------- */
-
-static void say(struct acp *a, const char *zh, const char *en)
-{
-	struct engine_event ev = { .type = ENGINE_TEXT, .turn = a->turn };
-
-	ev.text = view_of(strcmp(a->language, "zh") == 0 ? zh : en);
-	acp_emit(a, &ev);
-}
-
 /* --- The end ---------------------------------------------------------------------------------- */
 
 enum stop { STOP_END, STOP_TOKENS, STOP_STEPS, STOP_REFUSAL, STOP_CANCELLED, STOP_OTHER };
@@ -48,8 +38,6 @@ static void finish_empty(struct acp *a)
  * counts is whether there is an answer. */
 static void finish_result(struct acp *a, enum stop stop)
 {
-	bool empty = view_trim(acp_stream_answer(a->stream)).n == 0;
-
 	if (a->cancelled)
 		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
 	else if (stop == STOP_REFUSAL)
@@ -58,7 +46,7 @@ static void finish_result(struct acp *a, enum stop stop)
 		acp_finish(a, ENGINE_FAIL_STALLED, VIEW("the agent says that it was cancelled"));
 	else if (stop == STOP_STEPS)
 		acp_finish(a, ENGINE_FAIL_BUDGET, VIEW("the agent's own limit of steps"));
-	else if (empty)
+	else if (!acp_stream_answered(a->stream))
 		finish_empty(a);
 	else
 		acp_finish(a, ENGINE_OK, VIEW_NONE);
@@ -77,40 +65,66 @@ static void prompt_on_answer(void *arg, const struct rpc_answer *answer)
 		acp_finish_error(a, answer, "the agent failed");
 		return;
 	}
+	known_usage(a, a->here, answer->result);
 	stop = stop_reason(answer->result);
 	if ((stop == STOP_TOKENS || acp_stream_cut(a->stream)) && !a->cancelled)
-		say(a, "\n\n（回答到了长度上限，后面没有了。）",
+		acp_reply(a, "\n\n（回答到了长度上限，后面没有了。）",
 			"\n\n(The answer reached its length limit and ends here.)");
 	finish_result(a, stop);
 }
 
 /* --- The prompt ------------------------------------------------------------------------------- */
 
-void prompt_begin(struct acp *a)
+static void put_text(struct json_out *w, struct view text)
 {
-	struct rpc *rpc = link_rpc(a->link);
-	struct err e = ERR_INIT;
-	struct json_out *w;
-
-	if (!rpc) {
-		acp_finish(a, ENGINE_FAIL_AGENT_ENDED, VIEW_NONE);
-		return;
-	}
-	acp_step(a, ACP_PROMPTING);
-	acp_stream_begin(a->stream);
-	if (a->lost)
-		say(a, "（智能体那边之前的对话已经不在了，这是一段新的对话。）\n\n",
-			"(The agent no longer has our conversation; this is a new one.)\n\n");
-	w = rpc_request(rpc, "session/prompt");
-	json_put_str(w, "sessionId", str_view(&a->session));
-	json_open_array(w, "prompt");
 	json_open(w, NULL);
 	json_put_z(w, "type", "text");
-	json_put_str(w, "text", str_view(&a->text));
+	json_put_str(w, "text", text);
 	json_close(w);
+}
+
+/* The operator's words, where the session has not been given them: no agent has another way that
+ * leaves the project and the user's own files alone. They come behind the user's words, since
+ * agents make a session's title of what is first. A slash command stands alone. */
+static void put_instructions(struct acp *a, struct json_out *w)
+{
+	struct str told = STR_INIT(ENGINE_INPUT_MAX), text = STR_INIT(ENGINE_INPUT_MAX);
+	struct err e = ERR_INIT;
+
+	(void)store_told(a->store, a->name, a->conversation, &told, NULL);
+	if (a->instructions[0] && !view_starts(str_view(&a->text), VIEW("/")) &&
+		!view_eqs(str_view(&told), a->instructions) &&
+		str_addf(&text, "<instructions>\n%s\n</instructions>", a->instructions) == 0) {
+		put_text(w, str_view(&text));
+		if (store_tell(a->store, a->name, a->conversation, view_of(a->instructions), &e) <
+			0)
+			log_warn(a->log, "acp", "that it was instructed is not remembered: %s",
+				e.msg);
+	}
+	str_release(&told);
+	str_release(&text);
+}
+
+void prompt_begin(struct acp *a)
+{
+	struct json_out *w;
+
+	if (a->late_of == a->here)
+		late_flush(a);
+	acp_stream_begin(a->stream);
+	a->here->fresh = a->here->muted = false;
+	if (a->notes.n > 0)
+		acp_stream_say(a->stream, str_view(&a->notes));
+	w = acp_request(a, "session/prompt");
+	if (!w)
+		return;
+	json_put_str(w, "sessionId", str_view(&a->session));
+	json_open_array(w, "prompt");
+	put_text(w, str_view(&a->text));
+	put_instructions(a, w);
 	json_close_array(w);
-	if (rpc_send_request(rpc, 0, prompt_on_answer, a, &a->call, &e) < 0)
-		acp_finish(a, ENGINE_FAIL_AGENT_ENDED, view_of(e.msg));
+	acp_step(a, ACP_PROMPTING);
+	acp_send(a, 0, prompt_on_answer);
 }
 
 void prompt_cancel(struct acp *a)
@@ -118,6 +132,8 @@ void prompt_cancel(struct acp *a)
 	struct rpc *rpc = link_rpc(a->link);
 
 	acp_step(a, ACP_CANCELLING);
+	if (a->here)
+		a->here->muted = true;
 	timer_arm(a->grace, ACP_GRACE_MS);
 	if (rpc) {
 		json_put_str(rpc_notification(rpc, "session/cancel"), "sessionId",
@@ -129,22 +145,30 @@ void prompt_cancel(struct acp *a)
 
 /* --- From the agent --------------------------------------------------------------------------- */
 
+static bool is_of_turn(const struct acp *a, struct view session)
+{
+	return (a->state == ACP_PROMPTING || a->state == ACP_CANCELLING) &&
+	       view_eq(session, str_view(&a->session));
+}
+
 static void take_update(struct acp *a, const struct json *params)
 {
 	const struct json *update = json_member(params, "update");
 	struct view session;
+	struct live *l;
 
 	if (!update || json_type(update) != JSON_OBJECT ||
 		json_get_str(params, "sessionId", JSON_REQUIRED, 1, STORE_SESSION_MAX, &session,
 			NULL) < 0)
 		return;
-	if (session_replays(a, session))
-		return;
-	if ((a->state == ACP_PROMPTING || a->state == ACP_CANCELLING) &&
-		view_eq(session, str_view(&a->session)))
+	l = session_find(a, session);
+	known_take(a, l, update);
+	if (session_replays(a, session) || (l && l->fresh))
+		acp_stream_past(a->stream, update);
+	else if (is_of_turn(a, session) && !acp_stream_late(a->stream, update))
 		(void)acp_stream_update(a->stream, update);
-	else
-		log_debug(a->log, "acp", "an update outside of any turn");
+	else if (l && l->open && !l->muted)
+		late_take(a, l, update);
 }
 
 void prompt_on_notification(void *arg, const char *method, const struct json *params)

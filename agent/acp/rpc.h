@@ -30,6 +30,7 @@
 #define RPC_NO_METHOD   (-32601)
 #define RPC_BAD_PARAMS  (-32602)
 #define RPC_INTERNAL    (-32603)
+#define RPC_NO_LOGIN    (-32000) /* of an agent (acp, section 3) */
 
 struct rpc;
 

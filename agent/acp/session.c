@@ -7,38 +7,73 @@ static void try_opening(struct acp *a);
 
 /* --- Sessions that are live ------------------------------------------------------------------- */
 
-void session_clear(struct acp *a)
+static void free_live(struct live *l)
 {
-	while (a->nlive > 0)
-		free(a->live[--a->nlive]);
+	if (!l)
+		return;
+	for (int i = 0; i < KNOBS; i++)
+		free(l->applied[i]);
+	knobs_release(&l->knobs);
+	free(l->id);
+	free(l->key);
+	free(l);
 }
 
-static bool is_live(struct acp *a, struct view session)
+void session_clear(struct acp *a)
+{
+	if (a->late)
+		late_flush(a);
+	a->here = NULL;
+	while (a->nlive > 0)
+		free_live(a->live[--a->nlive]);
+}
+
+struct live *session_find(struct acp *a, struct view id)
 {
 	if (a->life != link_life(a->link))
 		session_clear(a);
 	a->life = link_life(a->link);
 	for (size_t i = 0; i < a->nlive; i++)
-		if (view_eqs(session, a->live[i]))
-			return true;
-	return false;
+		if (view_eqs(id, a->live[i]->id))
+			return a->live[i];
+	return NULL;
 }
 
 /* One that is forgotten here is only taken up once more. */
-static void note_live(struct acp *a, struct view session)
+static void make_room(struct acp *a)
 {
-	char *z;
+	if (a->nlive < LIVE_MAX)
+		return;
+	late_flush(a);
+	free_live(a->live[0]);
+	memmove(&a->live[0], &a->live[1], --a->nlive * sizeof(struct live *));
+}
 
-	if (is_live(a, session))
-		return;
-	z = strndup(session.p, session.n);
-	if (!z)
-		return;
-	if (a->nlive == LIVE_MAX) {
-		free(a->live[0]);
-		memmove(&a->live[0], &a->live[1], --a->nlive * sizeof(char *));
+/* The session of this turn, its conversation's from now on; NULL: no memory. */
+static struct live *take_live(struct acp *a, struct view id)
+{
+	struct live *l = session_find(a, id);
+	char *key = strdup(a->conversation);
+
+	if (!l && key) {
+		make_room(a);
+		l = calloc(1, sizeof(*l));
+		if (l)
+			l->id = strndup(id.p, id.n);
+		if (l && l->id)
+			a->live[a->nlive++] = l;
+		else {
+			free(l);
+			l = NULL;
+		}
 	}
-	a->live[a->nlive++] = z;
+	if (!l || !key) {
+		free(key);
+		return NULL;
+	}
+	free(l->key);
+	l->key = key;
+	return l;
 }
 
 bool session_replays(const struct acp *a, struct view session)
@@ -49,15 +84,29 @@ bool session_replays(const struct acp *a, struct view session)
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
-static void opened(struct acp *a)
+static void bind(struct acp *a)
 {
 	struct err e = ERR_INIT;
 
-	note_live(a, str_view(&a->session));
 	if (store_put(a->store, a->name, a->conversation, a->workspace, str_view(&a->session),
 		    loop_wall(a->loop), &e) < 0)
 		log_warn(a->log, "acp", "the session is not remembered: %s", e.msg);
-	prompt_begin(a);
+	settle_begin(a);
+}
+
+static void opened(struct acp *a, const struct json *result)
+{
+	a->here = take_live(a, str_view(&a->session));
+	if (!a->here) {
+		acp_finish(a, ENGINE_FAIL_INTERNAL, VIEW("out of memory: the agent's session"));
+		return;
+	}
+	a->here->open = true;
+	a->here->fresh = a->opening == OPENING_LOAD;
+	(void)knobs_take(&a->here->knobs, result);
+	if (a->opening == OPENING_NEW)
+		settle_note_own(a);
+	bind(a);
 }
 
 static bool take_new_id(struct acp *a, const struct json *result)
@@ -78,14 +127,23 @@ static bool is_gone(const struct rpc_answer *answer)
 		       answer->code == RPC_INTERNAL);
 }
 
+static void begin_anew(struct acp *a)
+{
+	a->opening = OPENING_NEW;
+	acp_note(a, "（智能体那边之前的对话已经不在了，这是一段新的对话。）\n\n",
+		"(The agent no longer has our conversation; this is a new one.)\n\n");
+}
+
 static void opening_failed(struct acp *a, const struct rpc_answer *answer)
 {
 	if (a->opening != OPENING_NEW && is_gone(answer)) {
 		if (answer->code == RPC_INTERNAL && !a->retried) {
 			a->retried = true;
+		} else if (a->order == ORDER_OPEN) {
+			order_refused(a, answer);
+			return;
 		} else {
-			a->opening = OPENING_NEW;
-			a->lost = true;
+			begin_anew(a);
 		}
 		try_opening(a);
 		return;
@@ -105,49 +163,68 @@ static void session_on_answer(void *arg, const struct rpc_answer *answer)
 	else if (a->opening == OPENING_NEW && !take_new_id(a, answer->result))
 		acp_finish(a, ENGINE_FAIL_GARBLED, VIEW("its new session has no id"));
 	else
-		opened(a);
+		opened(a, answer->result);
+}
+
+/* Of new, load and resume alike: an agent keeps none of them. None are configured. */
+static void put_servers(struct json_out *w)
+{
+	json_open_array(w, "mcpServers");
+	json_close_array(w);
 }
 
 static void try_opening(struct acp *a)
 {
 	static const char *const methods[] = { "session/resume", "session/load", "session/new" };
-	struct rpc *rpc = link_rpc(a->link);
-	struct err e = ERR_INIT;
-	struct json_out *w;
+	struct json_out *w = acp_request(a, methods[a->opening]);
 
-	if (!rpc) {
-		acp_finish(a, ENGINE_FAIL_AGENT_ENDED, VIEW_NONE);
+	if (!w)
+		return;
+	if (a->opening != OPENING_NEW) {
+		json_put_str(w, "sessionId", str_view(&a->session));
+		(void)take_live(a, str_view(&a->session)); /* what it tells before its answer */
+	}
+	json_put_z(w, "cwd", a->workspace);
+	put_servers(w);
+	acp_step(a, ACP_OPENING);
+	acp_send(a, ACP_OPEN_MS, session_on_answer);
+}
+
+/* One that is open already is only bound. */
+static void take_up(struct acp *a)
+{
+	const struct link_caps *caps = link_caps(a->link);
+	struct live *l = session_find(a, str_view(&a->session));
+
+	if (l && l->open) {
+		a->here = take_live(a, str_view(&a->session));
+		bind(a);
 		return;
 	}
-	acp_step(a, ACP_OPENING);
-	w = rpc_request(rpc, methods[a->opening]);
-	if (a->opening != OPENING_NEW)
-		json_put_str(w, "sessionId", str_view(&a->session));
-	json_put_z(w, "cwd", a->workspace);
-	json_open_array(w, "mcpServers");
-	json_close_array(w);
-	if (rpc_send_request(rpc, ACP_OPEN_MS, session_on_answer, a, &a->call, &e) < 0)
-		acp_finish(a, ENGINE_FAIL_AGENT_ENDED, view_of(e.msg));
+	a->opening = caps->resume ? OPENING_RESUME : caps->load ? OPENING_LOAD : OPENING_NEW;
+	if (a->opening == OPENING_NEW)
+		begin_anew(a);
+	try_opening(a);
+}
+
+void session_open(struct acp *a, struct view id)
+{
+	str_reset(&a->session);
+	(void)str_add(&a->session, id);
+	take_up(a);
 }
 
 void session_begin(struct acp *a)
 {
-	const struct link_caps *caps = link_caps(a->link);
 	struct err e = ERR_INIT;
 	int stored = store_get(a->store, a->name, a->conversation, a->workspace, &a->session, &e);
 
 	if (stored < 0) {
 		acp_finish(a, ENGINE_FAIL_STORAGE, view_of(e.msg));
-		return;
+	} else if (stored) {
+		take_up(a);
+	} else {
+		a->opening = OPENING_NEW;
+		try_opening(a);
 	}
-	if (stored && is_live(a, str_view(&a->session))) {
-		prompt_begin(a);
-		return;
-	}
-	a->opening = !stored        ? OPENING_NEW
-	             : caps->resume ? OPENING_RESUME
-	             : caps->load   ? OPENING_LOAD
-	                            : OPENING_NEW;
-	a->lost = stored && a->opening == OPENING_NEW;
-	try_opening(a);
 }

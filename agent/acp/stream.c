@@ -6,14 +6,19 @@
 #include "base/text.h"
 
 #define MESSAGE_ID_MAX ((size_t)200)
+#define MESSAGE_ID_OWN 16 /* shorter ones may be counters that begin anew with each turn */
+#define WORDS_MAX      ((size_t)16384) /* of the engine's own, beside the answer */
 
 struct acp_stream {
 	struct acp_sink sink;
-	struct cards *cards;
+	struct cards *cards, *past; /* of the turn, and of the one before */
 	struct str answer;
+	size_t answer_max;
 	char message[MESSAGE_ID_MAX + 1]; /* the id of the message being written; "": none given */
-	bool boundary;                    /* something else came since the last text */
-	bool cut, silent, acted;
+	char past_message[MESSAGE_ID_MAX + 1]; /* the last one of the turn before */
+	bool boundary;                         /* something else came since the last text */
+	bool cut, silent, acted, answered;
+	bool used; /* since the last begin */
 };
 
 int acp_stream_open(struct acp_stream **out, const struct acp_sink *sink, size_t answer_max,
@@ -25,9 +30,10 @@ int acp_stream_open(struct acp_stream **out, const struct acp_sink *sink, size_t
 	if (!s)
 		return err_set(e, E_NOMEM, "an answer");
 	s->sink = *sink;
-	s->answer = STR_INIT(answer_max);
-	if (cards_open(&s->cards, e) < 0) {
-		free(s);
+	s->answer = STR_INIT(answer_max + WORDS_MAX);
+	s->answer_max = answer_max;
+	if (cards_open(&s->cards, e) < 0 || cards_open(&s->past, e) < 0) {
+		acp_stream_close(&s);
 		return -1;
 	}
 	acp_stream_begin(s);
@@ -43,16 +49,24 @@ void acp_stream_close(struct acp_stream **sp)
 		return;
 	*sp = NULL;
 	cards_close(&s->cards);
+	cards_close(&s->past);
 	str_release(&s->answer);
 	free(s);
 }
 
 void acp_stream_begin(struct acp_stream *s)
 {
+	struct cards *now = s->cards;
+
+	if (s->used) {
+		s->cards = s->past;
+		s->past = now;
+		memcpy(s->past_message, s->message, sizeof(s->message));
+	}
 	cards_clear(s->cards);
 	str_release(&s->answer);
 	s->message[0] = '\0';
-	s->boundary = s->cut = s->acted = false;
+	s->boundary = s->cut = s->acted = s->answered = s->used = false;
 	s->silent = true;
 }
 
@@ -61,12 +75,15 @@ void acp_stream_begin(struct acp_stream *s)
 /* Into the answer and out, or not at all. */
 static void put(struct acp_stream *s, struct view piece)
 {
+	size_t room = s->answer.n < s->answer_max ? s->answer_max - s->answer.n : 0;
+
 	if (s->cut)
 		return;
-	if (s->answer.max - s->answer.n < piece.n) {
-		piece = view_cut(piece, utf8_cut(piece, s->answer.max - s->answer.n));
+	if (room < piece.n) {
+		piece = view_cut(piece, utf8_cut(piece, room));
 		s->cut = true;
 	}
+	s->answered = s->answered || view_trim(piece).n > 0;
 	if (piece.n > 0 && str_add(&s->answer, piece) == 0)
 		s->sink.on_text(s->sink.arg, piece);
 }
@@ -179,7 +196,7 @@ struct card *acp_stream_card(struct acp_stream *s, const struct json *call)
 			: NULL;
 	bool ended = c && card_ended(c);
 
-	s->boundary = true;
+	s->boundary = s->used = true;
 	s->silent = false;
 	c = cards_take(s->cards, call);
 	if (!c)
@@ -235,7 +252,53 @@ bool acp_stream_update(struct acp_stream *s, const struct json *update)
 	case U_OTHER: return false;
 	}
 	s->silent = false;
+	s->used = true;
 	return true;
+}
+
+static void call_id(const struct json *update, struct view *out)
+{
+	*out = VIEW_NONE;
+	(void)json_get_str(update, "toolCallId", JSON_OPTIONAL, 1, CARD_ID_MAX, out, NULL);
+}
+
+bool acp_stream_late(struct acp_stream *s, const struct json *update)
+{
+	enum update kind = update_kind(update);
+	struct view id;
+
+	if (kind == U_TEXT || kind == U_THOUGHT)
+		return json_get_str(update, "messageId", JSON_OPTIONAL, MESSAGE_ID_OWN,
+			       MESSAGE_ID_MAX, &id, NULL) == 1 &&
+		       view_eqs(id, s->past_message);
+	call_id(update, &id);
+	return kind == U_CALL_UPDATE && id.n > 0 && !cards_find(s->cards, id) &&
+	       cards_find(s->past, id);
+}
+
+void acp_stream_past(struct acp_stream *s, const struct json *update)
+{
+	struct view id;
+
+	s->used = true;
+	if (update_kind(update) == U_TEXT)
+		(void)other_message(s, update);
+	call_id(update, &id);
+	if (id.n > 0)
+		(void)cards_take(s->cards, update);
+}
+
+void acp_stream_say(struct acp_stream *s, struct view words)
+{
+	if (str_add(&s->answer, words) == 0)
+		s->sink.on_text(s->sink.arg, words);
+	else
+		s->answer.failed = false; /* what is there stays, and the next words may fit */
+}
+
+bool acp_stream_answered(const struct acp_stream *s)
+{
+	return s->answered;
 }
 
 struct view acp_stream_answer(const struct acp_stream *s)

@@ -33,12 +33,20 @@ void acp_stream_begin(struct acp_stream *s); /* a turn begins: everything is for
 /* One "update" of a session/update. True: it was for the answer or a tool call; false: it changes
  * the state of the session, or nothing, and is for others to read. */
 bool acp_stream_update(struct acp_stream *s, const struct json *update);
+/* Does it still belong to the turn before? Told by the id of its message, which is no other turn's,
+ * or of a call that only that turn has known. */
+bool acp_stream_late(struct acp_stream *s, const struct json *update);
+/* History that is played back: what of it comes late is known by its ids. */
+void acp_stream_past(struct acp_stream *s, const struct json *update);
+/* The engine's own words: part of the answer, but no answer of the agent. */
+void acp_stream_say(struct acp_stream *s, struct view words);
 /* A permission request names a call, announced or not. NULL: it has no id. */
 struct card *acp_stream_card(struct acp_stream *s, const struct json *call);
 /* The turn is over: calls that are still open are ended as failed. */
 void acp_stream_end(struct acp_stream *s);
 
 struct view acp_stream_answer(const struct acp_stream *s);
+bool acp_stream_answered(const struct acp_stream *s); /* the agent has said something */
 bool acp_stream_cut(const struct acp_stream *s);
 bool acp_stream_silent(const struct acp_stream *s); /* not one update of the turn so far */
 bool acp_stream_acted(const struct acp_stream *s);  /* a call that may change something has run */

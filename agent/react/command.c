@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/say.h"
 #include "base/text.h"
 
 #define LISTED_MAX  20 /* conversations in a list */
@@ -50,34 +51,6 @@ static int run_new(struct call *c, struct err *e)
 	return 0;
 }
 
-static void say_age(const struct call *c, int64_t touched_ms)
-{
-	int64_t minutes = (loop_wall(c->r->loop) - touched_ms) / 60000;
-
-	if (minutes < 1)
-		say(c, "刚刚", "just now");
-	else if (minutes < 60)
-		say(c, "%lld 分钟前", "%lld min ago", (long long)minutes);
-	else if (minutes < 2880)
-		say(c, "%lld 小时前", "%lld h ago", (long long)minutes / 60);
-	else
-		say(c, "%lld 天前", "%lld days ago", (long long)minutes / 1440);
-}
-
-/* On one line, nothing that would be rendered; in full where it is short. */
-static void say_words(struct str *out, const char *words)
-{
-	struct str safe = STR_INIT(4096);
-	struct view v;
-	size_t keep;
-
-	(void)text_safe(view_of(words), 0, &safe);
-	v = view_trim(str_view(&safe));
-	keep = utf8_cut_chars(v, SHOWN_CHARS);
-	(void)str_addf(out, "%.*s%s", VIEW_FMT(view_cut(v, keep)), keep < v.n ? "…" : "");
-	str_release(&safe);
-}
-
 static int run_list(struct call *c, struct err *e)
 {
 	struct history_item list[LISTED_MAX];
@@ -91,9 +64,9 @@ static int run_list(struct call *c, struct err *e)
 	}
 	for (int i = 0; i < n; i++) {
 		(void)str_addf(c->reply, "%d. ", i + 1);
-		say_words(c->reply, list[i].words);
+		say_words(c->reply, view_of(list[i].words), SHOWN_CHARS);
 		say(c, "（", " (");
-		say_age(c, list[i].touched_ms);
+		say_age(c->reply, c->zh, loop_wall(c->r->loop) - list[i].touched_ms);
 		if (list[i].open)
 			say(c, "，当前）\n", ", open)\n");
 		else
@@ -120,7 +93,7 @@ static int run_open(struct call *c, struct err *e)
 		return -1;
 	approvals_forget(c->r->approvals, c->conversation);
 	say(c, "回到这个对话：", "Back in this conversation: ");
-	say_words(c->reply, list[i - 1].words);
+	say_words(c->reply, view_of(list[i - 1].words), SHOWN_CHARS);
 	return 0;
 }
 

@@ -127,6 +127,76 @@ class Acp(Case):
             self.assertIn('"optionId":"%s"' % option, self.record().splitlines()[-1])
             self.kairo.idle()
 
+    def test_a_model_is_chosen_on_the_phone(self):
+        def models(now):
+            return {"configOptions": [{"type": "select", "id": "model", "name": "Model", "category": "model",
+                                       "currentValue": now, "options": [{"value": "k2", "name": "K2"},
+                                                                        {"value": "k3", "name": "K3"}]}]}
+        self.script({"session/new": [{"result": dict(models("k2"), sessionId="$session")}],
+                     "session/set_config_option": [{"result": models("k3")}],
+                     "session/prompt": [text("done"), END]})
+        self.kairo.start()
+        self.assertIn("1. k2: K2 (in use)", self.ask("/model")[0])
+        self.assertIn("That is not offered", self.ask("/model k9")[0])
+        self.assertEqual(self.ask("/模型 2"), ["The model is now k3."])
+        self.assertIn("no choice of mode", self.ask("/mode")[0])
+        self.assertEqual(self.record().count('"configId":"model","value":"k3"'), 1)
+
+    def test_sessions_are_listed_and_taken_up(self):
+        workspace = os.path.realpath(self.kairo.workspace)
+        self.script({"session/list": [{"result": {"sessions": [
+            {"sessionId": "from-the-terminal", "cwd": workspace, "title": "Fix the build",
+             "updatedAt": "2020-01-01T10:00:00Z"}]}}],
+            "session/prompt": [text("in $session"), END]})
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["in s1"])
+        self.assertIn("1. Fix the build (", self.ask("/sessions")[0])
+        self.assertEqual(self.ask("/open 1"), ["Back in this session: Fix the build"])
+        self.assertEqual(self.ask("hello"), ["in from-the-terminal"])
+
+    def test_its_own_commands_are_known_and_passed_on(self):
+        self.script({"session/new": [{"result": {"sessionId": "$session"}}, {"update": {
+            "sessionUpdate": "available_commands_update", "availableCommands": [{"name": "compact"}]}}],
+            "session/prompt": [text("got $prompt"), END]})
+        self.kairo.start()
+        self.assertIn("has no /compact", self.ask("/compact")[0])
+        self.ask("hello")
+        self.assertEqual(self.ask("/压缩 now"), ["got /compact now"])
+        self.assertIn("has no /goal", self.ask("/goal x")[0])
+        self.assertIn("the agent does not tell", self.ask("/usage")[0])
+
+    def test_what_comes_outside_of_a_turn_is_a_message_of_its_own(self):
+        self.script({"session/prompt": [text("started"), END, {"sleep_ms": 300}, text("the build is done")]})
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["started"])
+        self.sim.wait("sent", 2)
+        self.assertEqual(self.sim.texts()[-1], "the build is done")
+
+    def test_silence_is_told_once_and_is_no_end(self):
+        self.script({"session/prompt": [{"until": "session/cancel"}, END]})
+        self.kairo.start()
+        self.sim.inject("hello")
+        wait_for(lambda: os.path.exists(self.path("record")) and "session/prompt" in self.record(), "the prompt")
+        self.kairo.turn_clock(31000)
+        self.sim.wait("sent", 1)
+        self.assertIn("Still working", self.sim.texts()[-1])
+        self.kairo.turn_clock(120000)
+        self.assertIn("Stopped", " ".join(self.ask("/stop")))
+        self.assertEqual(sum("Still working" in t for t in self.sim.texts()), 1)
+
+    def test_an_empty_end_is_told(self):
+        self.script({"session/prompt": [END]})
+        self.kairo.start()
+        self.assertIn("/retry", self.ask("hello")[0])
+
+    def test_the_operators_words_reach_it(self):
+        self.kairo.config(model__system_prompt="Be brief.")
+        self.script({"session/prompt": [text("done"), END]})
+        self.kairo.start()
+        self.ask("hello")
+        self.ask("again")
+        self.assertEqual(self.record().count("Be brief."), 1)
+
     def test_an_agent_that_is_not_there_is_told(self):
         self.kairo.config(acp__command=["/nonexistent/agent"])
         p = self.kairo.run("start", code=1)

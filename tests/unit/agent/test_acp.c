@@ -12,229 +12,9 @@
 
 #include <cmocka.h>
 
-#include "agent/acp/acp.h"
 #include "agent/acp/child.h"
 #include "tools/host/audit.h"
-#include "tools/host/policy.h"
-#include "scratch.h"
-
-#define PATIENCE 20000 /* passes of the loop of at most 50 ms */
-
-struct fix {
-	struct scratch dir;
-	struct loop *loop;
-	struct log *log;
-	struct db *db;
-	struct engine *engine;
-	struct policy *policy;
-	struct tools *tools;
-	char script[512], record[512];
-	uint64_t turn;
-	/* of the newest turn */
-	bool done;
-	enum engine_fail fail;
-	char detail[400];
-	struct str text, seen;
-	bool cancel_on_text;
-	int choice; /* the answer to whatever is asked */
-};
-
-#define LEAVE_OPEN (-9)
-
-static void answer(struct fix *f, const char *id)
-{
-	if (f->choice == LEAVE_OPEN)
-		f->engine->ops->cancel(f->engine, f->turn);
-	else
-		assert_int_equal(0, f->engine->ops->answer(f->engine, id, f->choice, NULL));
-}
-
-static void on_event(void *arg, const struct engine_event *ev)
-{
-	struct fix *f = arg;
-
-	assert_int_equal(f->turn, ev->turn);
-	assert_false(f->done);
-	switch (ev->type) {
-	case ENGINE_TEXT:
-		(void)str_add(&f->text, ev->text);
-		if (f->cancel_on_text)
-			f->engine->ops->cancel(f->engine, f->turn);
-		break;
-	case ENGINE_TOOL_STARTED:
-		(void)str_addf(&f->seen, "<%s:%.*s>", ev->name, VIEW_FMT(ev->text));
-		break;
-	case ENGINE_TOOL_FINISHED:
-		(void)str_addf(&f->seen, "</%s %s>", ev->name, ev->ok ? "ok" : "failed");
-		break;
-	case ENGINE_APPROVAL:
-		(void)str_addf(&f->seen, "{%s %.*s}", ev->name, VIEW_FMT(ev->text));
-		assert_true(ev->standard_choices);
-		answer(f, ev->id);
-		break;
-	case ENGINE_QUESTION:
-		(void)str_addf(&f->seen, "{?%.*s", VIEW_FMT(ev->text));
-		for (const char *const *c = ev->choices; *c; c++)
-			(void)str_addf(&f->seen, "|%s", *c);
-		(void)str_addc(&f->seen, '}');
-		answer(f, ev->id);
-		break;
-	case ENGINE_DONE:
-		f->done = true;
-		f->fail = ev->fail;
-		(void)snprintf(f->detail, sizeof(f->detail), "%s", ev->detail);
-		break;
-	default: break;
-	}
-}
-
-static void write_script(struct fix *f, const char *script)
-{
-	FILE *out = fopen(f->script, "we");
-
-	assert_non_null(out);
-	assert_true(fputs(script, out) >= 0);
-	assert_int_equal(0, fclose(out));
-}
-
-static void open_engine(struct fix *f)
-{
-	const char *const argv[] = { "acp_agent", f->script, f->record, NULL };
-	const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
-	const struct acp_env acp = {
-		.loop = f->loop,
-		.log = f->log,
-		.db = f->db,
-		.tools = f->tools,
-		.name = "scripted",
-		.path = ACP_AGENT,
-		.argv = argv,
-		.env = env,
-		.workspace = f->dir.dir,
-		.login = "scripted login",
-	};
-
-	assert_int_equal(0, acp_open(&f->engine, &acp, NULL));
-	f->engine->on_event = on_event;
-	f->engine->arg = f;
-}
-
-static int setup(void **state)
-{
-	struct fix *f = calloc(1, sizeof(*f));
-	char path[512];
-
-	assert_non_null(f);
-	scratch_make(&f->dir);
-	(void)snprintf(f->script, sizeof(f->script), "%s/script", f->dir.dir);
-	(void)snprintf(f->record, sizeof(f->record), "%s/record", f->dir.dir);
-	(void)snprintf(path, sizeof(path), "%s/state.db", f->dir.dir);
-	f->text = STR_INIT(1 << 24);
-	f->seen = STR_INIT(1 << 16);
-	assert_int_equal(0, loop_open(&f->loop, NULL, NULL));
-	assert_int_equal(0, log_open_fd(&f->log, STDERR_FILENO, LOG_ERROR, NULL));
-	assert_int_equal(0, db_open(&f->db, path, NULL));
-	write_script(f, "{}");
-	open_engine(f);
-	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fix *f = *state;
-
-	f->engine->ops->close(&f->engine);
-	tools_close(&f->tools);
-	policy_free(&f->policy);
-	db_close(&f->db);
-	log_close(&f->log);
-	loop_close(&f->loop);
-	str_release(&f->text);
-	str_release(&f->seen);
-	scratch_remove(&f->dir);
-	free(f);
-	return 0;
-}
-
-static void begin(struct fix *f, const char *text)
-{
-	const struct turn_input in = {
-		.turn = ++f->turn,
-		.conversation = "user",
-		.origin = ORIGIN_PHONE,
-		.text = view_of(text),
-		.language = "en",
-	};
-
-	f->done = false;
-	f->detail[0] = '\0';
-	str_reset(&f->text);
-	str_reset(&f->seen);
-	assert_int_equal(0, f->engine->ops->start(f->engine, &in, NULL));
-	assert_false(f->done);
-}
-
-static void step(struct fix *f)
-{
-	assert_int_equal(0, loop_step(f->loop, 50, NULL));
-}
-
-static void finish(struct fix *f)
-{
-	for (int i = 0; i < PATIENCE && !f->done; i++)
-		step(f);
-	assert_true(f->done);
-}
-
-static void ask(struct fix *f, const char *text)
-{
-	begin(f, text);
-	finish(f);
-}
-
-static char *recorded(const struct fix *f)
-{
-	struct str all = STR_INIT(1 << 24);
-	FILE *in = fopen(f->record, "re");
-	char buf[4096];
-	size_t n;
-
-	while (in && (n = fread(buf, 1, sizeof(buf), in)) > 0)
-		(void)str_add(&all, (struct view){ buf, n });
-	if (in)
-		(void)fclose(in);
-	return str_take(&all);
-}
-
-static int count(const struct fix *f, const char *what)
-{
-	char *all = recorded(f);
-	int n = 0;
-
-	assert_non_null(all);
-	for (const char *p = all; (p = strstr(p, what)) != NULL; p++)
-		n++;
-	free(all);
-	return n;
-}
-
-/* Until the agent has read that. */
-static void await(struct fix *f, const char *what)
-{
-	for (int i = 0; i < PATIENCE && count(f, what) == 0; i++)
-		step(f);
-	assert_true(count(f, what) > 0);
-}
-
-#define TEXT(t) \
-	"{\"update\":{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\"," \
-	"\"text\":\"" t "\"}}}"
-#define END     "{\"result\":{\"stopReason\":\"end_turn\"}}"
-#define SAYS(t) "\"session/prompt\":[" TEXT(t) "," END "]"
-#define NO_RESUME \
-	"\"initialize\":[{\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":" \
-	"true}}}]"
+#include "acp_rig.h"
 
 /* --- Turns ------------------------------------------------------------------------------------ */
 
@@ -374,6 +154,7 @@ static void updates_of_other_sessions_and_after_the_end_are_not_mixed_in(void **
 		assert_int_equal(0, loop_step(f->loop, 20, NULL));
 	ask(f, "hello");
 	assert_string_equal("two", str_cstr(&f->text));
+	assert_string_equal("{user: late}", str_cstr(&f->notices));
 }
 
 /* --- Sessions --------------------------------------------------------------------------------- */
@@ -1021,8 +802,6 @@ static void an_agent_that_dies_with_a_question_open_ends_it(void **state)
 	ask(f, "hello");
 	assert_int_equal(ENGINE_FAIL_AGENT_ENDED, f->fail);
 }
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

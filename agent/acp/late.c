@@ -1,0 +1,63 @@
+#include "agent/acp/acp-private.h"
+
+#define LATE_QUIET_MS 1500               /* without a further piece, it is whole */
+#define LATE_MAX      ((size_t)64 << 10) /* bytes of one notice */
+
+static void no_text(void *arg, struct view piece)
+{
+	(void)arg;
+	(void)piece;
+}
+
+static void no_tool(void *arg, const struct card *c, bool began)
+{
+	(void)arg;
+	(void)c;
+	(void)began;
+}
+
+static void late_on_quiet(void *arg)
+{
+	late_flush(arg);
+}
+
+int late_open(struct acp *a, struct err *e)
+{
+	const struct acp_sink sink = { no_text, no_text, no_tool, NULL };
+
+	if (acp_stream_open(&a->late, &sink, LATE_MAX, e) < 0)
+		return -1;
+	return timer_new(&a->quiet, a->loop, late_on_quiet, a, e);
+}
+
+void late_close(struct acp *a)
+{
+	timer_free(&a->quiet);
+	acp_stream_close(&a->late);
+}
+
+void late_take(struct acp *a, struct live *l, const struct json *update)
+{
+	if (a->late_of != l)
+		late_flush(a);
+	a->late_of = l;
+	(void)acp_stream_update(a->late, update);
+	if (acp_stream_cut(a->late))
+		late_flush(a);
+	else if (acp_stream_answered(a->late))
+		timer_arm(a->quiet, LATE_QUIET_MS);
+}
+
+void late_flush(struct acp *a)
+{
+	struct engine_event ev = { .type = ENGINE_NOTICE };
+
+	timer_disarm(a->quiet);
+	if (a->late_of && acp_stream_answered(a->late) && a->engine.on_event) {
+		ev.text = view_trim(acp_stream_answer(a->late));
+		ev.conversation = a->late_of->key;
+		a->engine.on_event(a->engine.arg, &ev);
+	}
+	acp_stream_begin(a->late);
+	a->late_of = NULL;
+}

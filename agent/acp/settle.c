@@ -1,0 +1,196 @@
+#include "agent/acp/acp-private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[KNOBS] = { "model", "effort", "mode" };
+
+const char *settle_name(enum knob_kind kind)
+{
+	return names[kind];
+}
+
+/* --- What is wanted --------------------------------------------------------------------------- */
+
+/* As a fact of the agent: "own.model". */
+static const char *fact(enum knob_kind kind, char out[32])
+{
+	(void)snprintf(out, 32, "own.%s", names[kind]);
+	return out;
+}
+
+void settle_note_own(struct acp *a)
+{
+	struct err e = ERR_INIT;
+	struct knob knob;
+	char name[32];
+
+	for (int i = 0; i < KNOBS; i++) {
+		enum knob_kind kind = (enum knob_kind)i;
+
+		if (knobs_read(&a->here->knobs, kind, &knob) && knob.now.n > 0 &&
+			store_note(a->store, a->name, fact(kind, name), knob.now, &e) < 0)
+			log_warn(a->log, "acp", "its own %s is not remembered: %s", names[kind],
+				e.msg);
+	}
+}
+
+bool settle_default(struct acp *a, enum knob_kind kind, struct str *out)
+{
+	char name[32];
+
+	if (a->settings[kind][0])
+		return str_adds(out, a->settings[kind]) == 0;
+	return store_noted(a->store, a->name, fact(kind, name), out, NULL) == 1;
+}
+
+/* The user's choice, else the setting. False: neither. */
+static bool wanted(struct acp *a, enum knob_kind kind, struct str *out)
+{
+	struct err e = ERR_INIT;
+	int rc = store_chosen(a->store, a->name, a->conversation, names[kind], out, &e);
+
+	if (rc < 0)
+		log_warn(a->log, "acp", "what is chosen cannot be read: %s", e.msg);
+	if (rc == 0 && a->settings[kind][0])
+		rc = str_adds(out, a->settings[kind]) == 0;
+	return rc == 1;
+}
+
+/* --- Setting one ------------------------------------------------------------------------------ */
+
+static void remember(struct acp *a, enum knob_kind kind, struct view value)
+{
+	free(a->here->applied[kind]);
+	a->here->applied[kind] = value.n > 0 ? strndup(value.p, value.n) : NULL;
+}
+
+void settle_send(struct acp *a, enum knob_kind kind, const struct knob *knob, struct view value,
+	rpc_answer_cb *on_answer)
+{
+	static const char *const methods[] = {
+		[KNOB_OPTION] = "session/set_config_option",
+		[KNOB_SWITCH] = "session/set_config_option",
+		[KNOB_SET_MODE] = "session/set_mode",
+		[KNOB_SET_MODEL] = "session/set_model",
+	};
+	struct json_out *w = acp_request(a, methods[knob->way]);
+
+	a->knob = kind;
+	a->way = knob->way;
+	str_reset(&a->value);
+	(void)str_add(&a->value, value);
+	if (!w)
+		return;
+	json_put_str(w, "sessionId", str_view(&a->session));
+	if (knob->way == KNOB_OPTION || knob->way == KNOB_SWITCH)
+		json_put_str(w, "configId", knob->id);
+	if (knob->way == KNOB_SWITCH) {
+		json_put_z(w, "type", "boolean");
+		json_put_bool(w, "value", view_eqs(value, "on"));
+	} else {
+		json_put_str(w,
+			knob->way == KNOB_OPTION     ? "value"
+			: knob->way == KNOB_SET_MODE ? "modeId"
+						     : "modelId",
+			value);
+	}
+	acp_step(a, ACP_ASKING);
+	acp_send(a, ACP_OPEN_MS, on_answer);
+}
+
+bool settle_take(struct acp *a, const struct rpc_answer *answer)
+{
+	if (answer->end != RPC_RESULT)
+		return false;
+	(void)knobs_take(&a->here->knobs, answer->result);
+	knobs_set(&a->here->knobs, a->way, str_view(&a->value));
+	remember(a, a->knob, a->restored ? VIEW_NONE : str_view(&a->value));
+	return true;
+}
+
+/* --- All of them, one after the other --------------------------------------------------------- */
+
+static void settle_next(struct acp *a);
+
+static void refused(struct acp *a, struct view value)
+{
+	struct knob knob;
+
+	/* Told once, not with every message. */
+	remember(a, a->knob, a->restored ? VIEW_NONE : value);
+	if (a->restored || !knobs_read(&a->here->knobs, a->knob, &knob))
+		return;
+	acp_note(a, "（智能体不接受 %s = %.*s，现在用的是 %.*s。）\n\n",
+		"(The agent does not take %s = %.*s; it goes on with %.*s.)\n\n", names[a->knob],
+		VIEW_FMT(value), VIEW_FMT(knob.now));
+}
+
+static void settle_on_answer(void *arg, const struct rpc_answer *answer)
+{
+	struct acp *a = arg;
+
+	if (answer->end == RPC_GONE || a->state != ACP_ASKING)
+		return; /* the link tells */
+	if (answer->end == RPC_ERROR && answer->code == RPC_NO_LOGIN) {
+		acp_finish_error(a, answer, "");
+		return;
+	}
+	if (!settle_take(a, answer)) {
+		log_warn(a->log, "acp", "it does not take %s: %.*s", names[a->knob],
+			VIEW_FMT(view_cut(answer->message, 200)));
+		refused(a, str_view(&a->value));
+	}
+	a->knob++;
+	settle_next(a);
+}
+
+/* Of the knob at hand. True: it is asked for. What has been brought once is not brought again: the
+ * agent or its user may have changed it since, as at the end of planning. */
+static bool settle_one(struct acp *a, struct str *want)
+{
+	const char *applied = a->here->applied[a->knob];
+	bool any = wanted(a, a->knob, want);
+	struct knob knob;
+
+	a->restored = !any && applied;
+	if (a->restored)
+		any = settle_default(a, a->knob, want);
+	if (!any || (!a->restored && applied && view_eqs(str_view(want), applied)))
+		return false;
+	if (!knobs_read(&a->here->knobs, a->knob, &knob))
+		return false; /* as effort, of a model that does not think */
+	if (view_eq(knob.now, str_view(want))) {
+		remember(a, a->knob, a->restored ? VIEW_NONE : str_view(want));
+		return false;
+	}
+	if (!knob_value(&knob, str_view(want))) {
+		refused(a, str_view(want));
+		return false;
+	}
+	settle_send(a, a->knob, &knob, str_view(want), settle_on_answer);
+	return true;
+}
+
+static void settle_next(struct acp *a)
+{
+	struct str want = STR_INIT(KNOB_VALUE_MAX);
+	bool asked = false;
+
+	while (!asked && a->knob < KNOBS) {
+		str_reset(&want);
+		asked = settle_one(a, &want);
+		if (!asked)
+			a->knob++;
+	}
+	str_release(&want);
+	if (!asked)
+		order_go_on(a);
+}
+
+void settle_begin(struct acp *a)
+{
+	a->knob = KNOB_MODEL;
+	settle_next(a);
+}
