@@ -1,5 +1,5 @@
 """Agents that others wrote, driven by the whole daemon: what their makers ship, with a model on
-loopback. Needs npm, and for Kimi Code a newer Node; an agent that cannot be had is skipped by name.
+loopback. Needs npm, and a newer Node for some; an agent that cannot be had is skipped.
 
 All of it runs in a network with loopback alone and a scratch home. The settings of each agent are in
 its own files there, as its user would have them: the daemon hands it no variable for them."""
@@ -7,29 +7,13 @@ its own files there, as its user would have them: the daemon hands it no variabl
 import json
 import os
 import signal
-import unittest
 
 from alone import go_alone
 from fake_model import Model, content, step
 from harness import BUILD, Case, alive, descendants, main, wait_for
-from npm_tools import Skipped, find_node, install
+from npm_tools import find_node, install
 
-KIMI = {"@moonshot-ai/kimi-code": "2.1.0"}
-OPENCODE = {"opencode-linux-x64": "1.18.34"}
-SDK = {"@agentclientprotocol/sdk": "0.26.0", "zod": "^3.25.0"}  # the last one with its example agent
 NODE = (22, 19)
-
-# Of each agent: its folder of packages and the node that runs it, or why it cannot be had.
-HAD = {}
-
-
-def fetch():
-    """Ahead of the network's end; again inside it, where only what is kept is found."""
-    for name, packages in (("kimi", KIMI), ("opencode", OPENCODE), ("acp-sdk", SDK)):
-        try:
-            HAD[name] = (install(BUILD, name, packages), find_node(BUILD, NODE))
-        except Skipped as why:
-            HAD[name] = why.reason
 
 
 def remembers(token):
@@ -40,15 +24,12 @@ def remembers(token):
 
 
 class Agent(Case):
-    """One agent behind the daemon, with a model."""
+    """One agent behind the daemon, with a model. packages and node are set by run()."""
 
-    agent = None
+    packages = node = None
 
     def setUp(self):
-        if isinstance(HAD[self.agent], str):
-            self.skipTest("%s: %s" % (self.agent, HAD[self.agent]))
         super().setUp()
-        self.packages, self.node = HAD[self.agent]
         self.model = Model()
         self.addCleanup(self.model.close)
         bins = os.path.join(self.packages, "node_modules", ".bin")
@@ -195,116 +176,10 @@ class Coding:
         self.assertEqual(self.ask("which was it?"), ["It was heron-4711."])
 
 
-class KimiCode(Coding, Agent):
-    agent = "kimi"
-
-    def settle(self):
-        self.kairo.config(acp__preset="kimi")
-        self.write(".kimi-code/config.toml", "\n".join([
-            'default_model = "fake"', "telemetry = false",
-            "[providers.fake]", 'type = "openai"', 'base_url = "%s"' % self.model.url, 'api_key = "x"',
-            "[models.fake]", 'provider = "fake"', 'model = "fake-1"', "max_context_size = 128000",
-            'capabilities = ["thinking","tool_use","image_in"]', ""]))
-
-    def runs(self, words):
-        return words[0] in (b"kimi", b"kimi-code") or (b"acp" in words and b"supervise" not in words)
-
-    def shell(self, command):
-        return "Bash", {"command": command, "description": "Does it"}
-
-    def writes(self, path, text):
-        return "Write", {"path": path, "content": text}
-
-    def test_a_question_is_answered(self):
-        questions = [{"question": "Which colour?", "header": "Colour", "multi_select": False,
-                      "options": [{"label": "red", "description": "warm"}, {"label": "blue", "description": "cold"}]}]
-        self.model.script = {"choose": [step(tools=[("AskUserQuestion", {"questions": questions})]),
-                                        step(lambda messages: "Got: " + content(messages[-1]))]}
-        self.kairo.start()
-        asked = self.question("choose")
-        for word in ("Which colour?", "red", "blue"):
-            self.assertIn(word, asked)
-        self.assertIn("blue", self.ask("2")[-1])
-
-    def test_errors_of_the_model_are_told(self):
-        self.model.script = {"four hundred": [step(status=400, error="the request is bad")],
-                             "key": [step(status=401, error="Incorrect API key")],
-                             "too many": [step(status=429, error="slow down")],
-                             "hello": [step("Hello **there**.")]}
-        self.kairo.start()
-        self.assertIn("gave no answer", self.ask("four hundred")[0])
-        self.assertIn("401 Incorrect API key", self.ask("key")[0])
-        self.sim.inject("too many")
-        self.prompted("too many", 2)  # it tries again by itself
-        self.stops()
-
-    def test_an_agent_without_a_login_is_told(self):
-        os.remove(os.path.join(self.folder, ".kimi-code", "config.toml"))
-        os.rmdir(os.path.join(self.folder, ".kimi-code"))
-        self.kairo.start()
-        self.assertIn("kimi --login", self.ask("hello")[0])
-
-
-class OpenCode(Coding, Agent):
-    agent = "opencode"
-    denied = "not allowed (shell, by the policy: see /policy)"
-    refused = "not allowed (you said no)"
-
-    def settle(self):
-        program = os.path.join(self.packages, "node_modules", "opencode-linux-x64", "bin")
-        self.kairo.env["PATH"] = program + ":" + self.kairo.env["PATH"]
-        self.kairo.config(acp__preset="opencode")
-        self.write(".config/opencode/opencode.json", json.dumps({
-            "model": "fake/fake-1", "permission": {"bash": "ask", "edit": "ask"}, "provider": {"fake": {
-                "npm": "@ai-sdk/openai-compatible", "options": {"baseURL": self.model.url, "apiKey": "x"},
-                "models": {"fake-1": {"name": "fake-1", "tool_call": True, "reasoning": True,
-                                      "limit": {"context": 128000, "output": 8000}}}}}}))
-
-    def shell(self, command):
-        return "bash", {"command": command, "description": "Does it"}
-
-    def writes(self, path, text):
-        return "write", {"filePath": path, "content": text}
-
-    def test_errors_of_the_model_are_told(self):
-        self.model.script = {"four hundred": [step(status=400, error="the request is bad")],
-                             "key": [step(status=401, error="Incorrect API key")],
-                             "hello": [step("Hello **there**.")]}
-        self.kairo.start()
-        self.assertIn("the request is bad", self.ask("four hundred")[0])
-        self.assertIn("Incorrect API key", self.ask("key")[0])
-        self.assertEqual(self.ask("hello"), ["Hello **there**."])
-
-
-class Example(Agent):
-    """The example of the protocol's own library: five seconds of canned work with one permission."""
-
-    agent = "acp-sdk"
-
-    def settle(self):
-        example = os.path.join(self.packages, "node_modules", "@agentclientprotocol", "sdk", "dist", "examples",
-                               "agent.js")
-        self.kairo.config(acp__command=[self.node, example])
-
-    def runs(self, words):
-        return words[0] == self.node.encode()
-
-    def test_its_edit_is_denied_and_the_work_goes_on(self):
-        self.kairo.start()
-        self.assertIn("understand", self.ask("hello")[-1])
-
-    def test_it_is_stopped_at_its_question(self):
-        self.kairo.config(policy__write="ask")
-        self.kairo.start()
-        self.question("hello")
-        self.assertIn("Stopped", " ".join(self.ask("/stop")))
-        self.kairo.idle()
-        self.assertEqual(len(self.agents()), 1)
-
-
-if __name__ == "__main__":
-    fetch()
-    if not any(isinstance(had, tuple) for had in HAD.values()):
-        raise Skipped("no agent can be had")
+def run(name, packages):
+    """The program of a test file: its agent is fetched ahead of the network's end, and found again
+    inside it."""
+    Agent.packages = install(BUILD, name, packages)
+    Agent.node = find_node(BUILD, NODE)
     go_alone()
     main()

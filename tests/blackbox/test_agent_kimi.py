@@ -1,0 +1,60 @@
+"""Kimi Code behind the whole daemon."""
+
+import os
+
+from agents import Agent, Coding, run
+from fake_model import content, step
+
+PACKAGES = {"@moonshot-ai/kimi-code": "2.1.0"}
+
+
+class KimiCode(Coding, Agent):
+    def settle(self):
+        self.kairo.config(acp__preset="kimi")
+        self.write(".kimi-code/config.toml", "\n".join([
+            'default_model = "fake"', "telemetry = false",
+            "[providers.fake]", 'type = "openai"', 'base_url = "%s"' % self.model.url, 'api_key = "x"',
+            "[models.fake]", 'provider = "fake"', 'model = "fake-1"', "max_context_size = 128000",
+            'capabilities = ["thinking","tool_use","image_in"]', ""]))
+
+    def runs(self, words):
+        return words[0] in (b"kimi", b"kimi-code") or (b"acp" in words and b"supervise" not in words)
+
+    def shell(self, command):
+        return "Bash", {"command": command, "description": "Does it"}
+
+    def writes(self, path, text):
+        return "Write", {"path": path, "content": text}
+
+    def test_a_question_is_answered(self):
+        questions = [{"question": "Which colour?", "header": "Colour", "multi_select": False,
+                      "options": [{"label": "red", "description": "warm"}, {"label": "blue", "description": "cold"}]}]
+        self.model.script = {"choose": [step(tools=[("AskUserQuestion", {"questions": questions})]),
+                                        step(lambda messages: "Got: " + content(messages[-1]))]}
+        self.kairo.start()
+        asked = self.question("choose")
+        for word in ("Which colour?", "red", "blue"):
+            self.assertIn(word, asked)
+        self.assertIn("blue", self.ask("2")[-1])
+
+    def test_errors_of_the_model_are_told(self):
+        self.model.script = {"four hundred": [step(status=400, error="the request is bad")],
+                             "key": [step(status=401, error="Incorrect API key")],
+                             "too many": [step(status=429, error="slow down")],
+                             "hello": [step("Hello **there**.")]}
+        self.kairo.start()
+        self.assertIn("gave no answer", self.ask("four hundred")[0])
+        self.assertIn("401 Incorrect API key", self.ask("key")[0])
+        self.sim.inject("too many")
+        self.prompted("too many", 2)  # it tries again by itself
+        self.stops()
+
+    def test_an_agent_without_a_login_is_told(self):
+        os.remove(os.path.join(self.folder, ".kimi-code", "config.toml"))
+        os.rmdir(os.path.join(self.folder, ".kimi-code"))
+        self.kairo.start()
+        self.assertIn("kimi --login", self.ask("hello")[0])
+
+
+if __name__ == "__main__":
+    run("kimi", PACKAGES)

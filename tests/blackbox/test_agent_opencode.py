@@ -1,0 +1,43 @@
+"""OpenCode behind the whole daemon."""
+
+import json
+import os
+
+from agents import Agent, Coding, run
+from fake_model import step
+
+PACKAGES = {"opencode-linux-x64": "1.18.34"}
+
+
+class OpenCode(Coding, Agent):
+    denied = "not allowed (shell, by the policy: see /policy)"
+    refused = "not allowed (you said no)"
+
+    def settle(self):
+        program = os.path.join(self.packages, "node_modules", "opencode-linux-x64", "bin")
+        self.kairo.env["PATH"] = program + ":" + self.kairo.env["PATH"]
+        self.kairo.config(acp__preset="opencode")
+        self.write(".config/opencode/opencode.json", json.dumps({
+            "model": "fake/fake-1", "permission": {"bash": "ask", "edit": "ask"}, "provider": {"fake": {
+                "npm": "@ai-sdk/openai-compatible", "options": {"baseURL": self.model.url, "apiKey": "x"},
+                "models": {"fake-1": {"name": "fake-1", "tool_call": True, "reasoning": True,
+                                      "limit": {"context": 128000, "output": 8000}}}}}}))
+
+    def shell(self, command):
+        return "bash", {"command": command, "description": "Does it"}
+
+    def writes(self, path, text):
+        return "write", {"filePath": path, "content": text}
+
+    def test_errors_of_the_model_are_told(self):
+        self.model.script = {"four hundred": [step(status=400, error="the request is bad")],
+                             "key": [step(status=401, error="Incorrect API key")],
+                             "hello": [step("Hello **there**.")]}
+        self.kairo.start()
+        self.assertIn("the request is bad", self.ask("four hundred")[0])
+        self.assertIn("Incorrect API key", self.ask("key")[0])
+        self.assertEqual(self.ask("hello"), ["Hello **there**."])
+
+
+if __name__ == "__main__":
+    run("opencode", PACKAGES)
