@@ -116,20 +116,19 @@ static bool is_deed(const struct card *card)
 		       card->kind == CARD_SWITCH_MODE);
 }
 
-/* More than one way to say yes is a choice, as plans and questions are. */
+/* Several ways to say yes this once are a choice, as of plans; several of "always" are not: they
+ * differ in how long they hold. */
 static bool is_question(const struct permission *p, const struct card *card,
 	const struct json *call)
 {
 	const struct json *input = json_member(call, "rawInput");
-	int once = 0, always = 0;
+	int once = 0;
 
 	if (is_deed(card))
 		return false;
-	for (size_t i = 0; i < p->n; i++) {
+	for (size_t i = 0; i < p->n; i++)
 		once += p->kinds[i] == OPTION_ALLOW_ONCE;
-		always += p->kinds[i] == OPTION_ALLOW_ALWAYS;
-	}
-	if (once > 1 || always > 1)
+	if (once > 1)
 		return true;
 	return strcmp(card->title, "AskUserQuestion") == 0 ||
 	       (input && json_type(input) == JSON_OBJECT && json_member(input, "questions"));

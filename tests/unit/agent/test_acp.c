@@ -761,6 +761,35 @@ static void a_question_offers_the_answers_of_the_agent_only(void **state)
 	}
 }
 
+/* Qwen Code offers "always" for the project and for the user: that makes no question of it, or the
+ * policy would not be asked. */
+static void several_ways_of_always_make_no_question(void **state)
+{
+	static const struct {
+		enum shell_rule shell;
+		const char *option;
+	} table[] = { { SHELL_DENY, "no" }, { SHELL_ASK, "once" } };
+	struct fix *f = *state;
+
+	write_script(f,
+		"{\"session/prompt\":[{\"ask\":{\"method\":\"session/request_permission\",\"params\":{"
+		"\"sessionId\":\"$session\",\"toolCall\":{\"toolCallId\":\"t\",\"title\":\"x\","
+		"\"kind\":\"other\"},\"options\":[{\"optionId\":\"project\",\"kind\":\"allow_always\"},"
+		"{\"optionId\":\"user\",\"kind\":\"allow_always\"},{\"optionId\":\"once\",\"kind\":"
+		"\"allow_once\"},{\"optionId\":\"no\",\"kind\":\"reject_once\"}]}}}," TEXT(
+			"done") "," END "]}");
+	for (size_t i = 0; i < 2; i++) {
+		char want[100];
+
+		with_policy(f, &(struct policy_rules){ .shell = table[i].shell });
+		f->choice = APPROVAL_ONCE;
+		ask(f, "hello");
+		assert_null(strstr(str_cstr(&f->seen), "{?"));
+		(void)snprintf(want, sizeof(want), "\"optionId\":\"%s\"", table[i].option);
+		assert_int_equal(1, count(f, want));
+	}
+}
+
 static void a_request_that_is_none_is_cancelled(void **state)
 {
 	static const char *const params[] = {
@@ -837,6 +866,7 @@ int main(void)
 		T(no_and_stop_ends_the_turn),
 		T(a_cancel_answers_what_is_open_at_once),
 		T(a_question_offers_the_answers_of_the_agent_only),
+		T(several_ways_of_always_make_no_question),
 		T(a_request_that_is_none_is_cancelled),
 		T(an_agent_that_dies_with_a_question_open_ends_it),
 	};
