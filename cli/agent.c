@@ -66,6 +66,23 @@ static int not_found(const struct acp_preset *preset, const char *name, struct e
 		preset->title, name, preset->install);
 }
 
+/* 0, or -1: it is not here. */
+static int find_program(const struct acp_preset *preset, const char *name, char program[PATH_SIZE])
+{
+	if (strchr(name, '/'))
+		return runs(name) ? copy_z(program, PATH_SIZE, view_of(name)) : -1;
+	if (on_path(name, program))
+		return 0;
+	return preset && below_home(preset->beside, program) && runs(program) ? 0 : -1;
+}
+
+bool agent_installed(const struct acp_preset *preset)
+{
+	char program[PATH_SIZE];
+
+	return find_program(preset, preset->argv[0], program) == 0;
+}
+
 int agent_find(const struct config *c, const char *workspace, char program[PATH_SIZE],
 	struct err *e)
 {
@@ -76,10 +93,7 @@ int agent_find(const struct config *c, const char *workspace, char program[PATH_
 
 	if (!name)
 		return err_set(e, E_NOTFOUND, "acp.preset names no agent that is known");
-	if (strchr(name, '/') ? !runs(name) || copy_z(program, PATH_SIZE, view_of(name)) < 0
-			      : !on_path(name, program) &&
-					(!preset || !below_home(preset->beside, program) ||
-						!runs(program)))
+	if (find_program(preset, name, program) < 0)
 		return not_found(preset, name, e);
 	if (!realpath(program, real))
 		return err_sys(e, "%s", program);

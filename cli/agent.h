@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "agent/acp/preset.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -21,6 +22,7 @@ struct agent_plan {
  * can be installed. E_DENIED: it lies in the workspace, where the agent itself could replace it. */
 int agent_find(const struct config *c, const char *workspace, char program[PATH_SIZE],
 	struct err *e);
+bool agent_installed(const struct acp_preset *preset);
 /* namespaces: whether the machine has them; without, nothing confines the agent. */
 int agent_plan(struct agent_plan *p, const struct home *h, const struct config *c,
 	const char *workspace, bool namespaces, struct err *e);

@@ -16,6 +16,7 @@
 #include "channel/ilink/ilink.h"
 #include "agent/acp/preset.h"
 #include "cli/agent.h"
+#include "cli/agent_try.h"
 #include "cli/app.h"
 #include "cli/client.h"
 #include "cli/policy.h"
@@ -36,6 +37,7 @@ struct doctor {
 	struct account *account;
 	struct loop *loop;
 	struct http *ilink_http, *model_http;
+	struct tools *tools; /* once the sandbox was looked at */
 	int failed, warned;
 	int64_t server_time; /* Unix seconds from the server's Date header; 0 unknown */
 	bool reached;        /* the iLink host answered over HTTP */
@@ -202,7 +204,6 @@ static void check_workspace(struct doctor *d)
 static void check_sandbox(struct doctor *d)
 {
 	char helper[PATH_SIZE], path[PATH_SIZE];
-	struct tools *t = NULL;
 	struct str line = STR_INIT(1000);
 	struct err e = ERR_INIT;
 
@@ -217,16 +218,15 @@ static void check_sandbox(struct doctor *d)
 		.workspace = path,
 		.hide = d->home->root,
 		.sandbox_required = !strcmp(d->cfg->sandbox.mode, "required") };
-	if (tools_open(&t, &env, &e) < 0) {
+	if (tools_open(&d->tools, &env, &e) < 0) {
 		bad(d, true, "sandbox", "see the message", "%s", e.msg);
 		return;
 	}
-	tools_confinement(t, &line);
-	if (tools_confinement_advice(t)[0])
-		bad(d, false, "sandbox", tools_confinement_advice(t), "%s", str_cstr(&line));
+	tools_confinement(d->tools, &line);
+	if (tools_confinement_advice(d->tools)[0])
+		bad(d, false, "sandbox", tools_confinement_advice(d->tools), "%s", str_cstr(&line));
 	else
 		ok("sandbox", "%s", str_cstr(&line));
-	tools_close(&t);
 	str_release(&line);
 }
 
@@ -489,30 +489,114 @@ static void check_model(struct doctor *d)
 
 /* --- The agent, where another one does the work ----------------------------------------------- */
 
-static void check_agent(struct doctor *d)
+/* Whoever looks for another one sees what is here already. */
+static void check_others(const struct doctor *d)
 {
-	const struct acp_preset *preset = acp_preset_find(d->cfg->acp.preset);
-	char workspace[PATH_SIZE], program[PATH_SIZE];
-	bool named = !d->cfg->acp.command[0];
+	const struct acp_preset *p;
+	bool acp = strcmp(d->cfg->engine, "acp") == 0;
+	struct str names = STR_INIT(400);
+
+	for (size_t i = 0; (p = acp_preset_at(i)) != NULL; i++)
+		if (agent_installed(p) && (!acp || strcmp(p->name, d->cfg->acp.preset) != 0))
+			(void)str_addf(&names, "%s%s", names.n ? ", " : "", p->name);
+	if (names.n)
+		ok("agents", "installed%s: %s (acp.preset)", acp ? " too" : " for engine acp",
+			str_cstr(&names));
+	str_release(&names);
+}
+
+static void say_agent(struct doctor *d, const struct agent_plan *plan)
+{
+	const struct acp_preset *preset = acp_preset_find(plan->name);
+	struct err e = ERR_INIT;
+	char version[80];
+
+	if (!preset)
+		ok("agent", "%s", plan->program);
+	else if (agent_version(d->loop, plan, preset->version, version, &e) < 0)
+		bad(d, false, "agent", "kairo doctor --engine tries whether it answers",
+			"%s, %s: %s", preset->title, plan->program, e.msg);
+	else
+		ok("agent", "%s, %s, version %s; to log it in: %s", preset->title, plan->program,
+			version, preset->login);
+	if (strcmp(d->cfg->policy.shell, "ask") != 0)
+		bad(d, false, "agent",
+			"kairo config set policy.shell ask, to be asked on the phone instead",
+			"policy.shell is %s: whatever the agent asks leave for is refused",
+			d->cfg->policy.shell);
+}
+
+static const char *trial_advice(const struct agent_plan *plan, const struct agent_trial *t)
+{
+	switch (t->fail) {
+	case ENGINE_FAIL_AGENT_LOGIN:
+		return plan->login ? plan->login : "log it in, on this machine";
+	case ENGINE_FAIL_AGENT_START:
+		return "run it by itself in a terminal, and see what it lacks";
+	case ENGINE_FAIL_DEADLINE: return "see whether it answers by itself, and the network";
+	default:
+		return "see whether it answers by itself in a terminal: its model, its key, its login";
+	}
+}
+
+static void try_agent(struct doctor *d, const struct agent_plan *plan, const char *workspace)
+{
+	const char *where = tools_namespaces(d->tools)
+	                            ? "confined to the workspace and its own folders"
+	                            : "unconfined";
+	struct agent_trial t;
+	struct log *log = NULL;
+	struct err e = ERR_INIT;
+	double s;
+
+	if (log_open_fd(&log, STDERR_FILENO, LOG_ERROR, &e) < 0 ||
+		agent_try(d->loop, log, plan, workspace, &t, &e) < 0) {
+		bad(d, true, "engine", "see the message", "%s", e.msg);
+	} else {
+		s = (double)t.ms / 1000;
+		if (t.fail)
+			bad(d, true, "engine", trial_advice(plan, &t),
+				"%s, %s: %s after %.1f s%s%s", t.what, where,
+				engine_fail_name(t.fail), s, t.detail[0] ? ": " : "", t.detail);
+		else
+			ok("engine", "%s is logged in and answers after %.1f s: %s; %s", t.what, s,
+				t.answer, where);
+	}
+	log_close(&log);
+}
+
+static void check_agent(struct doctor *d, bool try)
+{
+	char workspace[PATH_SIZE];
+	struct agent_plan plan;
 	struct err e = ERR_INIT;
 
+	if (!d->tools) /* said above */
+		return;
 	if (workspace_find(workspace, d->cfg->workspace, d->home->root, false, &e) < 0 ||
-		agent_find(d->cfg, workspace, program, &e) < 0) {
+		agent_plan(&plan, d->home, d->cfg, workspace, tools_namespaces(d->tools), &e) < 0) {
 		bad(d, true, "agent",
 			"kairo config set acp.preset NAME for another one, or engine react for the "
 			"built-in one",
 			"%s", e.msg);
 		return;
 	}
-	if (named && preset)
-		ok("agent", "%s, %s; to log it in: %s", preset->title, program, preset->login);
-	else
-		ok("agent", "%s", program);
-	if (strcmp(d->cfg->policy.shell, "ask") != 0)
-		bad(d, false, "agent",
-			"kairo config set policy.shell ask, to be asked on the phone instead",
-			"policy.shell is %s: whatever the agent asks leave for is refused",
-			d->cfg->policy.shell);
+	say_agent(d, &plan);
+	if (try)
+		try_agent(d, &plan, workspace);
+	agent_plan_release(&plan);
+}
+
+static void check_engine(struct doctor *d, bool try)
+{
+	if (strcmp(d->cfg->engine, "acp") == 0) {
+		check_agent(d, try);
+	} else {
+		check_model(d);
+		if (try)
+			ok("engine", "the built-in one: kairo ask hello tries it");
+	}
+	check_others(d);
 }
 
 static void check_search(struct doctor *d)
@@ -598,37 +682,48 @@ static int open_network(struct doctor *d, struct err *e)
 	return http_open(&d->model_http, d->loop, &r, NULL, e);
 }
 
+static void check_outside(struct doctor *d)
+{
+	check_account(d);
+	check_search(d);
+	check_daemon(d);
+}
+
+/* Everything, or what the engine needs and one turn of it. */
+static int check_all(struct doctor *d, bool engine, struct err *e)
+{
+	if (open_network(d, e) < 0)
+		return -1;
+	check_policy(d);
+	check_workspace(d);
+	check_sandbox(d);
+	check_engine(d, engine);
+	if (!engine)
+		check_outside(d);
+	return 0;
+}
+
 int cmd_doctor(const struct home *h, int argc, char **argv)
 {
+	bool engine = argc == 2 && strcmp(argv[1], "--engine") == 0;
 	struct doctor d = { .home = h };
 	struct err e = ERR_INIT;
-	int rc = EXIT_FAILED;
+	int rc = 0;
 
-	(void)argv;
-	if (argc > 1)
-		return say_usage("doctor", "doctor takes no arguments");
+	if (argc > 1 && !engine)
+		return say_usage("doctor", "doctor takes --engine, and nothing else");
 	check_home(&d);
 	check_disk(&d);
 	check_state(&d);
-	if (check_config(&d)) {
-		if (open_network(&d, &e) < 0) {
-			rc = say_err(&e);
-			goto out;
-		}
-		check_policy(&d);
-		check_workspace(&d);
-		check_sandbox(&d);
-		check_account(&d);
-		if (strcmp(d.cfg->engine, "acp") == 0)
-			check_agent(&d);
-		else
-			check_model(&d);
-		check_search(&d);
-		check_daemon(&d);
-	}
-	printf("\n%d failed, %d to look at\n", d.failed, d.warned);
-	rc = d.failed ? EXIT_FAILED : EXIT_DONE;
-out:
+	if (check_config(&d))
+		rc = check_all(&d, engine, &e);
+	if (rc < 0)
+		rc = say_err(&e);
+	else
+		rc = d.failed ? EXIT_FAILED : EXIT_DONE;
+	if (e.code == E_OK)
+		printf("\n%d failed, %d to look at\n", d.failed, d.warned);
+	tools_close(&d.tools);
 	http_close(&d.ilink_http);
 	http_close(&d.model_http);
 	loop_close(&d.loop);

@@ -22,7 +22,7 @@ static const struct command table[] = {
 	{ "login", "[--force] [--base-url URL] [--import DIR]", "connect a WeChat account",
 		cmd_login, HOME_MAKE },
 	{ "logout", "", "forget the WeChat account's credentials", cmd_logout, HOME_FIND },
-	{ "doctor", "", "check every layer and say what to do", cmd_doctor, HOME_FIND },
+	{ "doctor", "[--engine]", "check every layer and say what to do", cmd_doctor, HOME_FIND },
 	{ "config", "get|set|unset|list ...", "read and change settings", cmd_config, HOME_FIND },
 	{ "ask", "[PROMPT]", "put a task to the agent from the terminal", cmd_ask, HOME_MAKE },
 	{ "send", "TEXT [--to USER]", "send a text to the phone", cmd_send, HOME_FIND },

@@ -53,6 +53,7 @@ _kairo() {
 	else
 		case ${args[0]} in
 		status) words=--json ;;
+		doctor) words=--engine ;;
 		logs) [ "$prev" = -n ] || words="-n -f" ;;
 		audit) [ "$prev" = -n ] || words="-n --json" ;;
 		login)

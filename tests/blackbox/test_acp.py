@@ -197,6 +197,39 @@ class Acp(Case):
         self.ask("again")
         self.assertEqual(self.record().count("Be brief."), 1)
 
+    def doctor(self, code, *args):
+        return self.kairo.run("doctor", *args, code=code).out
+
+    def test_doctor_lets_it_answer(self):
+        self.script({"session/prompt": [text("OK"), END]})
+        self.assertRegex(self.doctor(0, "--engine"), r"ok +engine +acp, agent \(scripted 1\.0\) is logged in and answers "
+                         r"after [0-9.]+ s: OK; (un)?confined")
+        self.assertIn("Reply with OK", self.record())
+        self.assertEqual([p for p in os.listdir("/tmp") if p.startswith("kairo-doctor-")], [])
+
+    def test_doctor_says_what_is_wrong_with_it(self):
+        for script, said in (({"session/new": [{"error": {"code": -32000, "message": "login"}}]}, "not logged in"),
+                             ({"initialize": [{"stderr": "no config"}, {"exit": 1}]}, "no config"),
+                             ({"session/prompt": [END]}, "after 0.")):
+            self.script(script)
+            out = self.doctor(1, "--engine")
+            self.assertRegex(out, r"FAIL +engine +acp, agent")
+            self.assertIn(said, out)
+
+    def test_doctor_asks_a_preset_for_its_version(self):
+        folder = self.path("bin")
+        os.mkdir(folder)
+        for name, words in (("kimi", "echo; echo kimi 9.9; exit 0"), ("opencode", "exit 0")):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                f.write("#!/bin/sh\n[ \"$1\" = --version ] && { %s; }\nexit 3\n" % words)
+            os.chmod(os.path.join(folder, name), 0o755)
+        self.kairo.run("config", "unset", "acp.command")
+        self.kairo.env["PATH"] = folder + ":" + os.environ["PATH"]
+        out = self.kairo.run("doctor", "--engine", code=1).out
+        self.assertRegex(out, r"ok +agent +Kimi Code, .*/kimi, version kimi 9\.9; to log it in: kimi")
+        self.assertRegex(out, r"ok +agents +installed too: .*opencode")
+        self.assertRegex(out, r"FAIL +engine .*exit code 3")
+
     def test_an_agent_that_is_not_there_is_told(self):
         self.kairo.config(acp__command=["/nonexistent/agent"])
         p = self.kairo.run("start", code=1)

@@ -30,7 +30,7 @@ class Options(Case):
 
     def test_wrong_arguments_are_named_with_the_usage(self):
         for args, said in ((["status", "--jsn"], "status takes --json or nothing"),
-                           (["doctor", "now"], "doctor takes no arguments"),
+                           (["doctor", "now"], "doctor takes --engine, and nothing else"),
                            (["start", "now"], "start takes no arguments"),
                            (["logout", "all"], "logout takes no arguments"),
                            (["version", "--long"], "version takes no arguments"),
