@@ -25,6 +25,7 @@ static const char *const fail_names[] = {
 	[ENGINE_FAIL_AGENT_LOGIN] = "agent not logged in",
 	[ENGINE_FAIL_AGENT_EMPTY] = "agent without an answer",
 	[ENGINE_FAIL_AGENT_DENIED] = "agent stopped when it was refused",
+	[ENGINE_FAIL_UNASKED] = "done without asking",
 	[ENGINE_FAIL_INTERNAL] = "internal error",
 };
 

@@ -49,6 +49,7 @@ enum engine_fail {
 	ENGINE_FAIL_AGENT_LOGIN,  /* it is not logged in; detail: what to type on the host */
 	ENGINE_FAIL_AGENT_EMPTY,  /* it ended the turn without a word: it tells no reason */
 	ENGINE_FAIL_AGENT_DENIED, /* so it did when something was not allowed; detail: what */
+	ENGINE_FAIL_UNASKED, /* it did without asking what policy wants a yes for; detail: what */
 	ENGINE_FAIL_INTERNAL
 };
 
@@ -60,6 +61,8 @@ enum approval_choice {
 	APPROVAL_STOP, /* no, and the turn ends as by a cancel */
 	APPROVAL_CHOICES
 };
+
+#define SEVERAL_MAX 20 /* choices of a question that takes several */
 
 /* In place of a choice, when there is none. */
 enum {
@@ -89,6 +92,7 @@ struct engine_event {
 	const char *conversation; /* of a NOTICE; NULL: it belongs to none */
 	const char *id, *name;
 	const char *const *choices; /* NULL-terminated; NULL with standard_choices */
+	bool several;               /* of a QUESTION: any number of the choices, by a mask */
 	bool standard_choices;      /* enum approval_choice, worded by whoever shows them */
 	bool ok;
 	uint64_t tokens_in, tokens_out;
@@ -129,7 +133,8 @@ struct engine_ops {
 	/* Asks the turn to end; the end still arrives as ENGINE_DONE (ENGINE_FAIL_CANCELLED, or OK
 	 * when it had just finished). Twice does no harm; a turn that is not running: nothing. */
 	void (*cancel)(struct engine *g, uint64_t turn);
-	/* choice: an index into the event's choices, or ANSWER_NONE, ANSWER_UNASKED. Nothing is
+	/* choice: an index into the event's choices (with several, of which there are at most
+	 * SEVERAL_MAX then: bit i for choice i), or ANSWER_NONE, ANSWER_UNASKED. Nothing is
 	 * emitted from inside; may be called from inside the event. E_NOTFOUND: no such question is
 	 * open. */
 	int (*answer)(struct engine *g, const char *id, int choice, struct err *e);

@@ -225,6 +225,9 @@ static const struct pair fails[] = {
 		"has failed; try again later." },
 	[ENGINE_FAIL_AGENT_DENIED] = { "电脑上的智能体要做的事没有得到允许，它就停下了{d}。",
 		"The agent on your computer stopped because what it wanted to do was not allowed{d}." },
+	[ENGINE_FAIL_UNASKED] = { "电脑上的智能体没有先问就做了需要你同意的事，任务已停下{d}。",
+		"The agent on your computer did without asking what needs your permission, so the task "
+		"was stopped{d}." },
 	[ENGINE_FAIL_INTERNAL] = { "程序内部出错了{d}。请看电脑上的日志（kairo logs）。",
 		"Something went wrong inside the program{d}. See kairo logs on the computer." },
 };

@@ -199,6 +199,8 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 		.login = plan.login,
 		.settings = acp_settings_of(cfg),
 		.instructions = cfg->model.system_prompt,
+		.offer = { .fs = cfg->acp.fs, .terminal = cfg->acp.terminal },
+		.strict = cfg->acp.strict,
 	};
 	rc = acp_open(&w->engine, &env, e);
 	agent_plan_release(&plan);

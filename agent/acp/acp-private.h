@@ -10,6 +10,8 @@
 #include "agent/acp/stream.h"
 #include "agent/approval.h"
 
+#define GIVEN_MAX    8
+#define VOUCHED_MAX  64
 #define LIVE_MAX     64             /* sessions that are open in the running agent */
 #define COMMANDS_MAX 200            /* slash commands of the agent */
 #define LISTED_MAX   200            /* sessions of a list */
@@ -71,7 +73,17 @@ struct acp {
 	struct store *store;
 	struct acp_stream *stream;
 	struct approvals *approvals;
-	struct asked *asked; /* permission requests that wait for the user */
+	struct asked *asked;                        /* what waits for the user */
+	char given[GIVEN_MAX][APPROVAL_PRINT_SIZE]; /* consents that were not used up yet; a ring */
+	size_t ngiven;
+
+	/* services */
+	struct acp_offer offer;
+	struct file_call *files; /* under way, of this turn */
+	struct term *terms;
+	uint64_t term_serial;
+	char *vouched[VOUCHED_MAX]; /* commands and paths of this turn that came to us; a ring */
+	size_t nvouched;
 	struct timer *soon, *grace, *quiet;
 	char *settings[KNOBS], *instructions;
 	char **commands; /* slash commands that are taken as turns; NULL-terminated */
@@ -113,6 +125,9 @@ struct acp {
 	bool cancelled;
 	const char *denied; /* the tool that the policy denied last; NULL: none */
 	bool refused;       /* the user said no to something */
+
+	bool strict;
+	struct str breach; /* what was done unasked, for which the turn is ended; empty: nothing */
 
 	enum engine_fail fail;
 	struct str detail;
@@ -191,10 +206,53 @@ void prompt_on_request(void *arg, const struct rpc_id *id, const char *method,
 void prompt_on_notification(void *arg, const char *method, const struct json *params);
 
 /* asks.c: permissions and questions of the agent. All by the policy of the built-in tools. */
+enum deed { DEED_ALLOWED, DEED_REFUSED, DEED_CANCELLED };
+/* consent: the fingerprint that was said yes to, or NULL: none was needed. why: for the agent. */
+typedef void asks_deed_cb(struct acp *a, void *arg, enum deed how, const char *consent,
+	struct view why);
+/* An index, with several a mask (bit i for choice i), ANSWER_NONE, ANSWER_UNASKED or: */
+#define ASKS_CANCELLED (-3)
+typedef void asks_choice_cb(struct acp *a, void *arg, int choice);
+
+/* What the agent has its client do, a call of a built-in tool: judged, and asked for if need be.
+ * cb comes once, from inside or later. */
+void asks_deed(struct acp *a, const char *tool, struct view args, asks_deed_cb *cb, void *arg);
+/* A question with 1 to PERMISSION_OPTIONS_MAX choices. cb as above. */
+void asks_choose(struct acp *a, struct view text, const char *const *names, bool several,
+	asks_choice_cb *cb, void *arg);
 void asks_take(struct acp *a, const struct rpc_id *id, const struct json *params);
 int asks_answer(struct acp *a, const char *id, int choice, struct err *e);
 /* From the loop: the answers that have come are handed on. True: the user wants the turn to end. */
 bool asks_act(struct acp *a);
 void asks_end(struct acp *a); /* what is open is answered with "cancelled" */
+
+/* services.c: what the agent has its client do, as far as it was offered. False: it was not. */
+bool services_take(struct acp *a, const struct rpc_id *id, const char *method,
+	const struct json *params);
+void services_end_turn(struct acp *a);
+void service_refuse(struct acp *a, const struct rpc_id *id, int code, struct view why);
+/* A command, or the path of a file to be written, that was judged here. */
+void services_vouch(struct acp *a, struct view deed);
+bool services_vouched(const struct acp *a, const char *deed);
+
+/* unasked.c: a call of the agent's own tools has ended: did it ask, if policy wants that? */
+void unasked_check(struct acp *a, const struct card *c);
+
+/* files.c */
+void files_take(struct acp *a, const struct rpc_id *id, bool writes, const struct json *params);
+void files_end(struct acp *a); /* what is under way is ended and answered so */
+
+/* terms.c */
+#define TERMS_MAX          16 /* that were not released, or have not ended */
+#define TERM_BYTES_DEFAULT ((size_t)1 << 20)
+#define TERM_BYTES_MAX     ((size_t)4 << 20) /* of one's output; the newest are kept */
+void terms_create(struct acp *a, const struct rpc_id *id, const struct json *params);
+void terms_output(struct acp *a, const struct rpc_id *id, const struct json *params);
+void terms_wait(struct acp *a, const struct rpc_id *id, const struct json *params);
+void terms_kill(struct acp *a, const struct rpc_id *id, const struct json *params);
+void terms_release(struct acp *a, const struct rpc_id *id, const struct json *params);
+void terms_cancel(struct acp *a); /* those of this turn are killed */
+void terms_end_session(struct acp *a, const char *conversation);
+void terms_end(struct acp *a); /* without a word: the agent is gone */
 
 #endif

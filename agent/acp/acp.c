@@ -44,6 +44,11 @@ static void set_detail(struct acp *a, struct view detail)
 void acp_finish(struct acp *a, enum engine_fail fail, struct view detail)
 {
 	asks_end(a);
+	services_end_turn(a);
+	if (fail == ENGINE_FAIL_CANCELLED && a->breach.n > 0) {
+		fail = ENGINE_FAIL_UNASKED;
+		detail = str_view(&a->breach);
+	}
 	a->fail = fail;
 	set_detail(a, detail);
 	a->call = 0;
@@ -98,6 +103,7 @@ static void turn_clear(struct acp *a)
 	a->conversation = a->language = NULL;
 	str_release(&a->text);
 	str_release(&a->session);
+	str_release(&a->breach);
 	str_release(&a->notes);
 	str_release(&a->value);
 	a->arg = VIEW_NONE;
@@ -221,6 +227,8 @@ static void acp_on_down(void *arg, enum engine_fail fail, const char *detail)
 	struct acp *a = arg;
 
 	session_clear(a);
+	asks_end(a);
+	terms_end(a);
 	if (a->state == ACP_IDLE || a->state == ACP_ENDING)
 		return;
 	acp_stream_end(a->stream);
@@ -295,6 +303,8 @@ static void acp_on_tool(void *arg, const struct card *c, bool began)
 
 	ev.type = began ? ENGINE_TOOL_STARTED : ENGINE_TOOL_FINISHED;
 	ev.ok = began || c->status == CARD_COMPLETED;
+	if (!began)
+		unasked_check(a, c);
 	if (began && text_visible(view_of(c->title), &shown) == 0)
 		ev.text = view_cut(str_view(&shown), utf8_cut_chars(str_view(&shown), 80));
 	acp_emit(a, &ev);
@@ -348,6 +358,9 @@ static void acp_close(struct engine **gp)
 	a->engine.on_event = NULL;
 	if (a->state == ACP_PROMPTING)
 		prompt_cancel(a);
+	asks_end(a);
+	services_end_turn(a);
+	terms_end(a);
 	link_close(&a->link);
 	timer_free(&a->soon);
 	timer_free(&a->grace);
@@ -356,7 +369,6 @@ static void acp_close(struct engine **gp)
 	order_clear(a);
 	known_close(a);
 	late_close(a);
-	asks_end(a);
 	approvals_close(&a->approvals);
 	acp_stream_close(&a->stream);
 	store_close(&a->store);
@@ -424,6 +436,7 @@ static int copy_settings(struct acp *a, const struct acp_env *env, struct err *e
 	a->loop = env->loop;
 	a->log = env->log;
 	a->tools = env->tools;
+	a->offer = env->offer;
 	a->name = strdup(env->name);
 	a->path = strdup(env->path);
 	a->workspace = strdup(env->workspace);
@@ -433,6 +446,8 @@ static int copy_settings(struct acp *a, const struct acp_env *env, struct err *e
 	a->text = STR_INIT(ENGINE_INPUT_MAX);
 	a->session = STR_INIT(STORE_SESSION_MAX);
 	a->detail = STR_INIT(2 * DETAIL_MAX);
+	a->breach = STR_INIT(CARD_COMMAND_MAX);
+	a->strict = env->strict;
 	a->notes = STR_INIT(NOTES_MAX);
 	a->value = STR_INIT(KNOB_VALUE_MAX);
 	a->instructions = strdup(env->instructions ? env->instructions : "");
@@ -454,6 +469,8 @@ static int open_link(struct acp *a, const struct acp_env *env, struct err *e)
 		.env = (const char *const *)a->envp,
 		.cwd = a->workspace,
 		.line_max = env->line_max,
+		.fs = env->offer.fs && env->tools,
+		.terminal = env->offer.terminal && env->tools,
 		.on_ready = acp_on_ready,
 		.on_down = acp_on_down,
 		.on_request = prompt_on_request,

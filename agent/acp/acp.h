@@ -3,6 +3,7 @@
 #ifndef AGENT_ACP_ACP_H
 #define AGENT_ACP_ACP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,12 @@
 
 #define ACP_OPEN_MS  60000 /* for its answer to session/new, load and resume */
 #define ACP_GRACE_MS 15000 /* from session/cancel to its end (acp, section 9) */
+
+/* What the agent may have its client do (acp, sections 10 and 11). */
+struct acp_offer {
+	bool fs;       /* read and write text files */
+	bool terminal; /* run commands */
+};
 
 /* What is set in every session where its user has chosen nothing else; "" or NULL: the agent's own.
  */
@@ -35,7 +42,10 @@ struct acp_env {
 	const char *login;     /* what to type on the host to log it in; NULL: not known */
 	struct acp_settings settings;
 	const char *instructions; /* the operator's words, for each session; NULL: none */
-	size_t line_max;          /* of a message in; 0: RPC_LINE_MAX */
+	struct acp_offer offer;
+	/* A deed that policy wants a yes for, done without asking, stops the turn. */
+	bool strict;
+	size_t line_max; /* of a message in; 0: RPC_LINE_MAX */
 };
 
 int acp_open(struct engine **out, const struct acp_env *env, struct err *e);

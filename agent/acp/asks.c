@@ -8,15 +8,19 @@
 
 #define FILES_SHOWN ((size_t)64 << 10)
 
-/* One permission request that waits for its answer. */
+/* Something of the agent's that waits for the user. */
 struct asked {
 	struct asked *next;
-	struct rpc_id rpc;
 	char id[APPROVAL_ID_SIZE], print[APPROVAL_PRINT_SIZE];
 	struct permission what;
 	bool answered;
 	enum consent consent;
 	int choice; /* of a question; negative: none */
+	/* Who hears of the end; neither: a request for permission, answered by one of its options. */
+	asks_deed_cb *deed;
+	asks_choice_cb *chosen;
+	void *arg;
+	struct rpc_id rpc;
 };
 
 static void drop(struct asked *k)
@@ -25,7 +29,7 @@ static void drop(struct asked *k)
 	free(k);
 }
 
-/* --- Answers to the agent --------------------------------------------------------------------- */
+/* --- The end ---------------------------------------------------------------------------------- */
 
 static void answer(struct acp *a, const struct rpc_id *id, const char *option)
 {
@@ -43,9 +47,58 @@ static void answer(struct acp *a, const struct rpc_id *id, const char *option)
 	(void)rpc_send(rpc, NULL);
 }
 
+static void conclude(struct acp *a, const struct asked *k, enum deed how, struct view why)
+{
+	if (k->deed)
+		k->deed(a, k->arg, how, k->print[0] ? k->print : NULL, why);
+	else
+		answer(a, &k->rpc,
+			how == DEED_ALLOWED   ? permission_allow(&k->what)
+			: how == DEED_REFUSED ? permission_reject(&k->what)
+					      : NULL);
+}
+
+/* Of a question. */
+static void choose(struct acp *a, const struct asked *k, int choice)
+{
+	if (k->chosen)
+		k->chosen(a, k->arg, choice);
+	else if (choice == ASKS_CANCELLED)
+		answer(a, &k->rpc, NULL);
+	else
+		answer(a, &k->rpc,
+			choice >= 0 && (size_t)choice < k->what.n ? k->what.ids[choice]
+								  : permission_reject(&k->what));
+}
+
+/* --- What was said yes to --------------------------------------------------------------------- */
+
+/* An agent that asks first and then has its client do it is not asked for twice: a consent to one
+ * exact call covers it, once. */
+static void give(struct acp *a, const char *print)
+{
+	size_t at = a->ngiven % GIVEN_MAX;
+
+	(void)copy_z(a->given[at], sizeof(a->given[at]), view_of(print));
+	a->ngiven++;
+}
+
+static bool take_given(struct acp *a, const char *print)
+{
+	for (size_t i = 0; i < GIVEN_MAX; i++) {
+		if (strcmp(a->given[i], print) != 0)
+			continue;
+		a->given[i][0] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* --- Asking the user -------------------------------------------------------------------------- */
+
 static struct tool_call call_of(const struct acp *a, const struct asked *k)
 {
-	struct tool_call c = { .turn = a->turn, .origin = a->origin, .foreign = true };
+	struct tool_call c = { .turn = a->turn, .origin = a->origin, .foreign = !k->deed };
 
 	c.id = k->id;
 	c.name = k->what.tool;
@@ -61,14 +114,13 @@ static void note(struct acp *a, const struct asked *k, const char *outcome, cons
 		tools_note(a->tools, &c, outcome, detail);
 }
 
-/* --- Asking the user -------------------------------------------------------------------------- */
-
-static void ask_choice(struct acp *a, struct asked *k)
+static void ask_choice(struct acp *a, const struct asked *k, bool several)
 {
 	struct engine_event ev = { .type = ENGINE_QUESTION, .turn = a->turn, .id = k->id };
 
 	ev.text = str_view(&k->what.text);
 	ev.choices = (const char *const *)k->what.names;
+	ev.several = several;
 	acp_emit(a, &ev);
 }
 
@@ -89,7 +141,7 @@ static void add_files(const struct asked *k, struct str *deed)
 	}
 }
 
-static void ask_consent(struct acp *a, struct asked *k)
+static void ask_consent(struct acp *a, const struct asked *k)
 {
 	struct engine_event ev = { .type = ENGINE_APPROVAL, .turn = a->turn, .id = k->id };
 	struct str deed = STR_INIT(TOOL_QUESTION_MAX + FILES_SHOWN);
@@ -110,19 +162,17 @@ static void ask_consent(struct acp *a, struct asked *k)
 }
 
 /* What the policy of built-in tools says of the like. What is hidden is never just allowed. */
-static enum verdict verdict_of(struct acp *a, const struct asked *k)
+static enum verdict verdict_of(struct acp *a, const struct asked *k, struct str *why)
 {
 	const struct tool_call c = call_of(a, k);
-	struct str why = STR_INIT(4096);
 	enum verdict v = VERDICT_DENY;
 
 	if (!a->tools)
 		return VERDICT_DENY;
 	if (k->what.args.n > 0)
-		v = tools_verdict(a->tools, &c, &why);
+		v = tools_verdict(a->tools, &c, why);
 	else if (tools_policy(a->tools, k->what.tool, a->origin) != VERDICT_DENY)
 		v = VERDICT_ASK;
-	str_release(&why);
 	return v == VERDICT_ALLOW && k->what.beyond ? VERDICT_ASK : v;
 }
 
@@ -139,37 +189,71 @@ static int take_print(const struct acp *a, struct asked *k, struct err *e)
 	return 0;
 }
 
+static void refuse(struct acp *a, const struct asked *k, const struct err *e)
+{
+	log_warn(a->log, "acp", "it cannot be asked: %s", e->msg);
+	conclude(a, k, DEED_REFUSED, view_of(e->msg));
+}
+
 /* 1: allowed or refused at once. 0: the user is asked. */
-static int settle(struct acp *a, struct asked *k)
+static int settle_deed(struct acp *a, struct asked *k)
 {
 	const struct approval about = { a->turn, a->conversation, 0, k->print };
-	enum verdict v = k->what.question ? VERDICT_ASK : verdict_of(a, k);
+	struct str why = STR_INIT(4096);
+	struct err e = ERR_INIT;
+	enum verdict v = verdict_of(a, k, &why);
+	int settled = 1;
+
+	if (v == VERDICT_DENY) {
+		a->denied = k->what.tool;
+		conclude(a, k, DEED_REFUSED, str_view(&why));
+	} else if (v == VERDICT_ALLOW) {
+		if (!k->deed) /* else its run is recorded */
+			note(a, k, "allowed", NULL);
+		conclude(a, k, DEED_ALLOWED, VIEW_NONE);
+	} else if (take_print(a, k, &e) < 0) {
+		refuse(a, k, &e);
+	} else if (k->deed && take_given(a, k->print)) {
+		conclude(a, k, DEED_ALLOWED, VIEW_NONE);
+	} else if (approvals_granted(a->approvals, &about)) {
+		note(a, k, consent_name(CONSENT_GIVEN), "earlier, for this conversation");
+		conclude(a, k, DEED_ALLOWED, VIEW_NONE);
+	} else if (approvals_ask(a->approvals, &about, k->id, &e) < 0) {
+		refuse(a, k, &e);
+	} else {
+		settled = 0;
+	}
+	str_release(&why);
+	return settled;
+}
+
+static int settle_choice(struct acp *a, struct asked *k)
+{
+	const struct approval about = { a->turn, a->conversation, 0, "question" };
 	struct err e = ERR_INIT;
 
-	if (v == VERDICT_ALLOW) {
-		note(a, k, "allowed", NULL);
-		answer(a, &k->rpc, permission_allow(&k->what));
-		return 1;
-	}
-	if (v == VERDICT_DENY || (!k->what.question && take_print(a, k, &e) < 0)) {
-		a->denied = k->what.tool;
-		answer(a, &k->rpc, permission_reject(&k->what));
-		return 1;
-	}
-	if (!k->what.question && approvals_granted(a->approvals, &about)) {
-		note(a, k, consent_name(CONSENT_GIVEN), "earlier, for this conversation");
-		answer(a, &k->rpc, permission_allow(&k->what));
-		return 1;
-	}
-	if (k->what.question)
-		(void)snprintf(k->print, sizeof(k->print), "question");
-	if (approvals_ask(a->approvals, &about, k->id, &e) < 0) {
-		log_warn(a->log, "acp", "it cannot be asked: %s", e.msg);
-		answer(a, &k->rpc, permission_reject(&k->what));
-		return 1;
-	}
-	return 0;
+	if (approvals_ask(a->approvals, &about, k->id, &e) == 0)
+		return 0;
+	log_warn(a->log, "acp", "it cannot be asked: %s", e.msg);
+	choose(a, k, ANSWER_UNASKED);
+	return 1;
 }
+
+static void begin(struct acp *a, struct asked *k, bool several)
+{
+	if (k->what.question ? settle_choice(a, k) : settle_deed(a, k)) {
+		drop(k);
+		return;
+	}
+	k->next = a->asked;
+	a->asked = k;
+	if (k->what.question)
+		ask_choice(a, k, several);
+	else
+		ask_consent(a, k);
+}
+
+/* --- Who asks --------------------------------------------------------------------------------- */
 
 void asks_take(struct acp *a, const struct rpc_id *id, const struct json *params)
 {
@@ -191,16 +275,40 @@ void asks_take(struct acp *a, const struct rpc_id *id, const struct json *params
 		return;
 	}
 	k->rpc = *id;
-	if (settle(a, k)) {
-		drop(k);
+	begin(a, k, false);
+}
+
+void asks_deed(struct acp *a, const char *tool, struct view args, asks_deed_cb *cb, void *arg)
+{
+	struct asked *k = calloc(1, sizeof(*k));
+
+	if (k)
+		k->what.args = STR_INIT(TOOL_ARGS_MAX);
+	if (!k || str_add(&k->what.args, args) < 0) {
+		cb(a, arg, DEED_REFUSED, NULL, VIEW("it is too long"));
+		free(k);
 		return;
 	}
-	k->next = a->asked;
-	a->asked = k;
-	if (k->what.question)
-		ask_choice(a, k);
-	else
-		ask_consent(a, k);
+	k->what.tool = tool;
+	k->deed = cb;
+	k->arg = arg;
+	begin(a, k, false);
+}
+
+void asks_choose(struct acp *a, struct view text, const char *const *names, bool several,
+	asks_choice_cb *cb, void *arg)
+{
+	struct asked *k = calloc(1, sizeof(*k));
+
+	if (!k || permission_question(&k->what, text, names) < 0) {
+		cb(a, arg, ANSWER_UNASKED);
+		if (k)
+			drop(k);
+		return;
+	}
+	k->chosen = cb;
+	k->arg = arg;
+	begin(a, k, several);
 }
 
 /* --- The user's answer ------------------------------------------------------------------------ */
@@ -220,40 +328,47 @@ int asks_answer(struct acp *a, const char *id, int choice, struct err *e)
 	return err_set(e, E_NOTFOUND, "no such question is open");
 }
 
-static const char *picked(const struct asked *k)
-{
-	if (k->what.question)
-		return k->choice >= 0 && (size_t)k->choice < k->what.n
-		               ? k->what.ids[k->choice]
-		               : permission_reject(&k->what);
-	return k->consent == CONSENT_GIVEN ? permission_allow(&k->what)
-	                                   : permission_reject(&k->what);
-}
-
 /* True: the user wants the turn to end as well. */
-static bool act(struct acp *a, struct asked *k)
+static bool act(struct acp *a, const struct asked *k)
 {
 	bool stop = !k->what.question && k->consent == CONSENT_STOPPED;
 
+	if (k->what.question) {
+		choose(a, k, k->choice);
+		return false;
+	}
 	note(a, k, consent_name(k->consent), stop ? "and the task was stopped" : NULL);
-	a->refused = a->refused || (!k->what.question && k->consent != CONSENT_GIVEN);
-	answer(a, &k->rpc, stop ? NULL : picked(k));
+	a->refused = a->refused || k->consent != CONSENT_GIVEN;
+	if (k->consent == CONSENT_GIVEN && !k->deed)
+		give(a, k->print);
+	conclude(a, k,
+		stop                          ? DEED_CANCELLED
+		: k->consent == CONSENT_GIVEN ? DEED_ALLOWED
+					      : DEED_REFUSED,
+		VIEW("the user says no, or did not answer"));
 	return stop;
+}
+
+/* Taken out of the list; whoever hears of one may ask the next. */
+static struct asked *take_answered(struct acp *a)
+{
+	for (struct asked **at = &a->asked; *at; at = &(*at)->next) {
+		struct asked *k = *at;
+
+		if (!k->answered)
+			continue;
+		*at = k->next;
+		return k;
+	}
+	return NULL;
 }
 
 bool asks_act(struct acp *a)
 {
-	struct asked **at = &a->asked;
+	struct asked *k;
 	bool stop = false;
 
-	while (*at) {
-		struct asked *k = *at;
-
-		if (!k->answered) {
-			at = &k->next;
-			continue;
-		}
-		*at = k->next;
+	while ((k = take_answered(a)) != NULL) {
 		stop = act(a, k) || stop;
 		drop(k);
 	}
@@ -267,9 +382,13 @@ void asks_end(struct acp *a)
 
 		a->asked = k->next;
 		note(a, k, "cancelled", "before the user's answer counted");
-		answer(a, &k->rpc, NULL);
+		if (k->what.question)
+			choose(a, k, ASKS_CANCELLED);
+		else
+			conclude(a, k, DEED_CANCELLED, VIEW("the task was stopped"));
 		drop(k);
 	}
 	if (a->approvals)
 		approvals_end(a->approvals, a->turn);
+	memset(a->given, 0, sizeof(a->given));
 }

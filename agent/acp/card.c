@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/acp/command_line.h"
 #include "base/text.h"
 
 struct cards {
@@ -161,26 +162,7 @@ static void take_status(struct card *c, const struct json *call)
 			c->status = (enum card_status)i;
 }
 
-/* A vector as one would type it: words with anything special in them are quoted. */
-static int add_word(struct str *out, struct view word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "%+,-./:=@_";
-	bool quote = word.n == 0;
-
-	for (size_t i = 0; i < word.n; i++)
-		quote = quote || !memchr(plain, word.p[i], sizeof(plain) - 1);
-	if (!quote)
-		return str_add(out, word);
-	(void)str_addc(out, '\'');
-	for (size_t i = 0; i < word.n; i++)
-		if (word.p[i] == '\'')
-			(void)str_adds(out, "'\\''");
-		else
-			(void)str_addc(out, word.p[i]);
-	return str_addc(out, '\'');
-}
-
+/* A vector as one would type it. */
 static char *join_words(const struct json *array)
 {
 	struct str out = STR_INIT(CARD_COMMAND_MAX);
@@ -195,7 +177,7 @@ static char *join_words(const struct json *array)
 			break;
 		if (out.n > 0)
 			(void)str_addc(&out, ' ');
-		(void)add_word(&out, word);
+		(void)command_word(&out, word);
 	}
 	if (good && str_ok(&out))
 		z = str_take(&out);

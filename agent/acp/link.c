@@ -223,10 +223,10 @@ static int greet(struct acp_link *l, struct err *e)
 	json_close(w);
 	json_open(w, "clientCapabilities");
 	json_open(w, "fs");
-	json_put_bool(w, "readTextFile", false);
-	json_put_bool(w, "writeTextFile", false);
+	json_put_bool(w, "readTextFile", l->env.fs);
+	json_put_bool(w, "writeTextFile", l->env.fs);
 	json_close(w);
-	json_put_bool(w, "terminal", false);
+	json_put_bool(w, "terminal", l->env.terminal);
 	json_open(w, "session");
 	json_open(w, "configOptions");
 	json_open(w, "boolean");

@@ -35,6 +35,7 @@ struct link_env {
 	const char *const *argv, *const *env;
 	const char *cwd;
 	size_t line_max;
+	bool fs, terminal; /* what it is offered */
 	/* It is ready: what was wanted can go on. */
 	void (*on_ready)(void *arg);
 	/* It is down, or could not be had: fail and a safe detail for people. Whatever was under

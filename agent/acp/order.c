@@ -484,6 +484,7 @@ void order_go_on(struct acp *a)
 static int run_new(struct acp *a, const char *conversation, bool zh, struct str *reply,
 	struct err *e)
 {
+	terms_end_session(a, conversation);
 	if (store_forget(a->store, a->name, conversation, e) < 0)
 		return -1;
 	approvals_forget(a->approvals, conversation);

@@ -156,9 +156,7 @@ static int take_question(struct permission *p, const struct card *card, const st
 
 /* --- Deeds ------------------------------------------------------------------------------------ */
 
-/* A path of the agent's, which is absolute, as it stands in the workspace; another stays whole, and
- * the tools refuse it. */
-static struct view inside(struct view path, const char *workspace)
+struct view permission_path(struct view path, const char *workspace)
 {
 	struct view root = view_of(workspace);
 
@@ -184,7 +182,7 @@ static bool is_ours(struct view path)
 
 static void add_file(struct permission *p, struct view path, const char *workspace)
 {
-	path = inside(path, workspace);
+	path = permission_path(path, workspace);
 	if (!is_ours(path))
 		p->beyond = true;
 	if (card_has_line(&p->files, path))
@@ -316,7 +314,7 @@ static void take_edit(struct permission *p, struct view path, const struct edit 
 static void take_deed(struct permission *p, const struct card *c, const struct json *call,
 	const struct json *input, const char *workspace)
 {
-	struct view path = inside(view_of(c->path), workspace);
+	struct view path = permission_path(view_of(c->path), workspace);
 	struct edit ed;
 
 	if (c->kind == CARD_EDIT || c->kind == CARD_READ)
@@ -347,6 +345,17 @@ static void take_deed(struct permission *p, const struct card *c, const struct j
 	}
 }
 
+static void read_deed(struct permission *p, const struct card *card, const struct json *call,
+	const char *workspace)
+{
+	struct json *input = NULL;
+
+	if (card->input)
+		(void)json_read(&input, view_of(card->input), &json_limits_wire, NULL);
+	take_deed(p, card, call, input, workspace);
+	json_free(&input);
+}
+
 /* For a deed whose exact form is hidden. */
 static void take_hints(struct permission *p, const struct card *c)
 {
@@ -372,7 +381,6 @@ int permission_read(struct permission *p, const struct card *card, const struct 
 	const char *workspace, struct err *e)
 {
 	const struct json *call = json_member(params, "toolCall");
-	struct json *input = NULL;
 
 	memset(p, 0, sizeof(*p));
 	p->text = STR_INIT(16 * TEXT_MAX);
@@ -384,13 +392,33 @@ int permission_read(struct permission *p, const struct card *card, const struct 
 	p->question = is_question(p, card, call);
 	if (p->question)
 		return take_question(p, card, call) < 0 ? err_set(e, E_NOMEM, "a question") : 0;
-	if (card->input)
-		(void)json_read(&input, view_of(card->input), &json_limits_wire, NULL);
-	take_deed(p, card, call, input, workspace);
-	json_free(&input);
+	read_deed(p, card, call, workspace);
 	if (p->args.n == 0)
 		take_hints(p, card);
 	return 0;
+}
+
+void permission_of_card(struct permission *p, const struct card *card, const char *workspace)
+{
+	memset(p, 0, sizeof(*p));
+	p->args = STR_INIT(ARGS_MAX);
+	p->files = STR_INIT(FILES_MAX);
+	read_deed(p, card, NULL, workspace);
+}
+
+int permission_question(struct permission *p, struct view text, const char *const *names)
+{
+	memset(p, 0, sizeof(*p));
+	p->text = STR_INIT(2 * TEXT_MAX);
+	p->question = true;
+	p->tool = "shell";
+	for (; *names; names++) {
+		if (p->n == PERMISSION_OPTIONS_MAX ||
+			!(p->names[p->n] = safe_name(view_of(*names))))
+			return -1;
+		p->n++;
+	}
+	return str_add(&p->text, view_cut(text, utf8_cut(text, TEXT_MAX)));
 }
 
 void permission_release(struct permission *p)

@@ -52,7 +52,15 @@ struct permission {
  * many, or two of one id. */
 int permission_read(struct permission *p, const struct card *card, const struct json *params,
 	const char *workspace, struct err *e);
+/* The same of a call that asks for nothing: tool and args alone are filled. */
+void permission_of_card(struct permission *p, const struct card *card, const char *workspace);
+/* A question of our own making: text and choices, at most PERMISSION_OPTIONS_MAX. */
+int permission_question(struct permission *p, struct view text, const char *const *names);
 void permission_release(struct permission *p);
+
+/* A path of the agent's as the tools take it: what lies in the workspace beneath it, anything else
+ * as it stands, for them to refuse. */
+struct view permission_path(struct view path, const char *workspace);
 
 /* The option that says yes, or no; NULL: none is offered. */
 const char *permission_allow(const struct permission *p);

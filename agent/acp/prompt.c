@@ -141,6 +141,8 @@ void prompt_cancel(struct acp *a)
 		(void)rpc_send(rpc, NULL);
 	}
 	asks_end(a); /* some agents end only then */
+	files_end(a);
+	terms_cancel(a);
 }
 
 /* --- From the agent --------------------------------------------------------------------------- */
@@ -187,6 +189,8 @@ void prompt_on_request(void *arg, const struct rpc_id *id, const char *method,
 		asks_take(a, id, params);
 		return;
 	}
+	if (services_take(a, id, method, params))
+		return;
 	(void)snprintf(text, sizeof(text), "the client has no method %s", method);
 	(void)rpc_refuse(link_rpc(a->link), id, RPC_NO_METHOD, text, NULL);
 }

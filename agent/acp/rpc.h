@@ -31,6 +31,8 @@
 #define RPC_BAD_PARAMS  (-32602)
 #define RPC_INTERNAL    (-32603)
 #define RPC_NO_LOGIN    (-32000) /* of an agent (acp, section 3) */
+#define RPC_NOT_FOUND   (-32002)
+#define RPC_CANCELLED   (-32800)
 
 struct rpc;
 

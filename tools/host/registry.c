@@ -252,15 +252,22 @@ static void audit_event(struct tools *t, const struct tool_call *c, enum verdict
 	str_release(&shown);
 }
 
-enum verdict tools_verdict(struct tools *t, const struct tool_call *c, struct str *why)
+enum verdict tools_weigh(struct tools *t, const struct tool_call *c, struct str *why)
 {
 	struct judgement j;
 
 	judge(t, c, &j, why);
 	judgement_release(&j);
-	if (j.verdict == VERDICT_DENY)
-		audit_event(t, c, j.verdict, "refused", str_cstr(why));
 	return j.verdict;
+}
+
+enum verdict tools_verdict(struct tools *t, const struct tool_call *c, struct str *why)
+{
+	enum verdict v = tools_weigh(t, c, why);
+
+	if (v == VERDICT_DENY)
+		audit_event(t, c, v, "refused", str_cstr(why));
+	return v;
 }
 
 void tools_note(struct tools *t, const struct tool_call *c, const char *outcome, const char *detail)

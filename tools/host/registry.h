@@ -75,6 +75,9 @@ struct tool_call {
  * the model when the verdict is DENY (unknown tool, bad arguments, policy). */
 enum verdict tools_verdict(struct tools *t, const struct tool_call *c, struct str *why);
 
+/* The same, of what is not to be done now: nothing is recorded. */
+enum verdict tools_weigh(struct tools *t, const struct tool_call *c, struct str *why);
+
 /* What the policy says of a tool, whatever its arguments. */
 enum verdict tools_policy(const struct tools *t, const char *tool, enum origin origin);
 

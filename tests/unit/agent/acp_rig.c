@@ -81,6 +81,8 @@ void open_engine(struct fix *f)
 		.env = env,
 		.workspace = f->dir.dir,
 		.login = "scripted login",
+		.offer = f->offer,
+		.strict = f->strict,
 		.settings = f->settings,
 		.instructions = f->instructions,
 	};
@@ -201,4 +203,19 @@ void await(struct fix *f, const char *what)
 	for (int i = 0; i < PATIENCE && count(f, what) == 0; i++)
 		step(f);
 	assert_true(count(f, what) > 0);
+}
+
+void with_policy(struct fix *f, const struct policy_rules *rules)
+{
+	struct tools_env env = { .loop = f->loop, .log = f->log, .helper = KAIRO_TOOL };
+
+	f->engine->ops->close(&f->engine);
+	tools_close(&f->tools);
+	policy_free(&f->policy);
+	(void)unlink(f->record);
+	assert_int_equal(0, policy_open(&f->policy, rules, NULL));
+	env.workspace = f->dir.dir;
+	env.policy = f->policy;
+	assert_int_equal(0, tools_open(&f->tools, &env, NULL));
+	open_engine(f);
 }

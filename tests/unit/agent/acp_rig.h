@@ -37,6 +37,8 @@ struct fix {
 	struct str notices; /* "{user: text}" of what came outside of any turn */
 	/* for the next open_engine */
 	struct acp_settings settings;
+	struct acp_offer offer;
+	bool strict;
 	const char *instructions;
 	const char *language; /* "en" */
 	const char *user;
@@ -48,7 +50,8 @@ int teardown(void **state);
 
 void write_script(struct fix *f, const char *script);
 void open_engine(struct fix *f);
-void on_event(void *arg, const struct engine_event *ev); /* what open_engine sets */
+void on_event(void *arg, const struct engine_event *ev);           /* what open_engine sets */
+void with_policy(struct fix *f, const struct policy_rules *rules); /* anew, with tools */
 
 void begin(struct fix *f, const char *text);
 void step(struct fix *f);
@@ -66,6 +69,14 @@ void await(struct fix *f, const char *what);      /* until the agent has read th
 #define NO_RESUME \
 	"\"initialize\":[{\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":" \
 	"true}}}]"
+
+#define ASK(call) \
+	"{\"ask\":{\"method\":\"session/request_permission\",\"params\":{\"sessionId\":" \
+	"\"$session\",\"toolCall\":{\"toolCallId\":\"t\"," call "},\"options\":[{\"optionId\":" \
+	"\"always\",\"name\":\"Always\",\"kind\":\"allow_always\"},{\"optionId\":\"once\"," \
+	"\"name\":\"Once\",\"kind\":\"allow_once\"},{\"optionId\":\"no\",\"name\":\"No\"," \
+	"\"kind\":\"reject_once\"}]}}}"
+#define COMMAND(c) "\"kind\":\"execute\",\"title\":\"Bash\",\"rawInput\":{\"command\":\"" c "\"}"
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 

@@ -477,32 +477,9 @@ static void the_end_is_polite(void **state)
 
 /* --- Permissions ------------------------------------------------------------------------------ */
 
-/* The engine anew, with tools under a policy. */
-static void with_policy(struct fix *f, const struct policy_rules *rules)
-{
-	struct tools_env env = { .loop = f->loop, .log = f->log, .helper = KAIRO_TOOL };
-
-	f->engine->ops->close(&f->engine);
-	tools_close(&f->tools);
-	policy_free(&f->policy);
-	(void)unlink(f->record);
-	assert_int_equal(0, policy_open(&f->policy, rules, NULL));
-	env.workspace = f->dir.dir;
-	env.policy = f->policy;
-	assert_int_equal(0, tools_open(&f->tools, &env, NULL));
-	open_engine(f);
-}
-
-#define ASK(call) \
-	"{\"ask\":{\"method\":\"session/request_permission\",\"params\":{\"sessionId\":" \
-	"\"$session\",\"toolCall\":{\"toolCallId\":\"t\"," call "},\"options\":[{\"optionId\":" \
-	"\"always\",\"name\":\"Always\",\"kind\":\"allow_always\"},{\"optionId\":\"once\"," \
-	"\"name\":\"Once\",\"kind\":\"allow_once\"},{\"optionId\":\"no\",\"name\":\"No\"," \
-	"\"kind\":\"reject_once\"}]}}}"
 #define SCRIPT(call) "{\"session/prompt\":[" ASK(call) "," TEXT("done") "," END "]}"
 #define READ(p)      "\"kind\":\"read\",\"rawInput\":{\"path\":\"" p "\"}"
 #define EDIT(p)      "\"kind\":\"edit\",\"rawInput\":{\"path\":\"" p "\",\"content\":\"x\"}"
-#define COMMAND(c)   "\"kind\":\"execute\",\"title\":\"Bash\",\"rawInput\":{\"command\":\"" c "\"}"
 
 static void policy_decides_what_an_agent_may_do(void **state)
 {
