@@ -16,7 +16,8 @@ struct asked {
 	bool answered;
 	enum consent consent;
 	int choice; /* of a question; negative: none */
-	/* Who hears of the end; neither: a request for permission, answered by one of its options. */
+	/* Who hears of the end; neither: a request for permission, answered by an option of its
+	 * own. */
 	asks_deed_cb *deed;
 	asks_choice_cb *chosen;
 	void *arg;

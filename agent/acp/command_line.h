@@ -1,8 +1,8 @@
-/* agent/acp/command_line.h: a program, its arguments and variables as the one line that a shell would
- * be given for the same, which is what policy judges and the user is shown. Pure.
+/* agent/acp/command_line.h: a program, its arguments and variables as the one line that a shell
+ * would be given for the same, which is what policy judges and the user is shown. Pure.
  *
- * `bash -c TEXT` is TEXT. Variables that only say how a program should talk (NO_COLOR, LANG...) stay
- * apart; any other can change what a command does, and so stands in the line. */
+ * `bash -c TEXT` is TEXT. Variables that only say how a program should talk (NO_COLOR, LANG...)
+ * stay apart; any other can change what a command does, and so stands in the line. */
 #ifndef AGENT_ACP_COMMAND_LINE_H
 #define AGENT_ACP_COMMAND_LINE_H
 

@@ -159,6 +159,8 @@ void files_take(struct acp *a, const struct rpc_id *id, bool writes, const struc
 
 void files_end(struct acp *a)
 {
-	while (a->files)
-		fail(a->files, E_CANCELLED, VIEW("the task has ended"));
+	for (struct file_call *f = a->files, *next; f; f = next) {
+		next = f->next;
+		fail(f, E_CANCELLED, VIEW("the task has ended"));
+	}
 }

@@ -349,6 +349,8 @@ void terms_end_session(struct acp *a, const char *conversation)
 
 void terms_end(struct acp *a)
 {
-	while (a->terms)
-		drop(a->terms);
+	for (struct term *t = a->terms, *next; t; t = next) {
+		next = t->next;
+		drop(t);
+	}
 }

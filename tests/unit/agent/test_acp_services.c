@@ -419,19 +419,24 @@ static void a_kill_and_a_release_still_tell_of_the_exit(void **state)
 	f->choice = APPROVAL_ONCE;
 	with_services(f, &asking);
 	/* kill: the output stays; release: who waits is told */
-	run(f, TURN(BASH("echo here; sleep 1000") "," BASH("sleep 1000") "," ON("kill",
-		       "1") "," ON("wait_for_exit", "1") "," ON("output", "1") "," ON("kill",
-		       "1") ","
-			    "{\"ask_later\":{\"method\":\"terminal/wait_for_exit\",\"params\":{"
-			    "\"sessionId\":\"$session\",\"terminalId\":\"term-2\"}}}," ON("release",
-				    "2") ",{\"sleep_ms\":1500}"));
+	run(f, TURN(BASH("echo here; touch begun; sleep 1000") "," BASH(
+		       "until test -e begun; do sleep 0.02; done") "," ON("wait_for_exit",
+		       "2") "," ON("kill", "1") "," ON("wait_for_exit", "1") "," ON("output",
+		       "1") "," ON("kill",
+		       "1") "," BASH("sleep 1000") ","
+						   "{\"ask_later\":{\"method\":\"terminal/wait_for_exit\",\"params\":{"
+						   "\"sessionId\":\"$session\",\"terminalId\":\"term-3\"}}}," ON(
+							   "release", "3") "," ON("wait_for_exit",
+							   "3") "," ON("release",
+							   "1") ",{\"sleep_ms\":1500}"));
 	/* by TERM, or by KILL where that took too long */
-	assert_int_equal(1, count(f, "\"id\":3,\"result\":{\"exitCode\":null,\"signal\":\"SIG"));
+	assert_int_equal(1, count(f, "\"id\":4,\"result\":{\"exitCode\":null,\"signal\":\"SIG"));
 	assert_int_equal(1, count(f, "{\"output\":\"here\\n\",\"truncated\":false,"
 				     "\"exitStatus\":{\"exitCode\":null,\"signal\":\"SIG"));
-	assert_int_equal(1, count(f, "\"id\":5,\"result\":{}"));
-	assert_int_equal(1, count(f, "\"id\":7,\"result\":{}"));
-	assert_int_equal(1, count(f, "\"id\":6,\"result\":{\"exitCode\":null,\"signal\":\"SIG"));
+	assert_int_equal(1, count(f, "\"id\":6,\"result\":{}"));
+	assert_int_equal(1, count(f, "\"id\":9,\"result\":{}"));
+	assert_int_equal(1, count(f, "\"id\":10,\"error\":{\"code\":-32602"));
+	assert_int_equal(1, count(f, "\"id\":8,\"result\":{\"exitCode\":null,\"signal\":\"SIG"));
 }
 
 static void there_are_so_many_terminals(void **state)
