@@ -91,7 +91,6 @@ static void bind(struct acp *a)
 	if (store_put(a->store, a->name, a->conversation, a->workspace, str_view(&a->session),
 		    loop_wall(a->loop), &e) < 0)
 		log_warn(a->log, "acp", "the session is not remembered: %s", e.msg);
-	settle_begin(a);
 }
 
 static void opened(struct acp *a, const struct json *result)
@@ -107,6 +106,7 @@ static void opened(struct acp *a, const struct json *result)
 	if (a->opening == OPENING_NEW)
 		settle_note_own(a);
 	bind(a);
+	settle_begin(a);
 }
 
 static bool take_new_id(struct acp *a, const struct json *result)
@@ -190,7 +190,7 @@ static void try_opening(struct acp *a)
 	acp_send(a, ACP_OPEN_MS, session_on_answer);
 }
 
-/* One that is open already is only bound. */
+/* One that is open already is only bound, where it is not yet: a turn writes nothing to disk. */
 static void take_up(struct acp *a)
 {
 	const struct link_caps *caps = link_caps(a->link);
@@ -198,7 +198,9 @@ static void take_up(struct acp *a)
 
 	if (l && l->open) {
 		a->here = take_live(a, str_view(&a->session));
-		bind(a);
+		if (a->order == ORDER_OPEN)
+			bind(a);
+		settle_begin(a);
 		return;
 	}
 	a->opening = caps->resume ? OPENING_RESUME : caps->load ? OPENING_LOAD : OPENING_NEW;

@@ -1,5 +1,5 @@
-/* What a turn costs beside the agent's own time: an agent that answers at once, driven by the engine
- * and by a bare pipe. And what 200 turns leave behind. */
+/* What a turn costs beside the agent's own time: an agent that answers at once, driven by the
+ * engine and by a bare pipe. And what 200 turns leave behind. */
 #include "bench.h"
 
 #include <dirent.h>

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 
-from harness import BUILD, Case, alive, descendants, main, wait_for
+from harness import BUILD, Case, alive, descendants, main, needs_hooks, wait_for
 
 AGENT = os.path.join(BUILD, "tests", "agent", "acp_agent")
 END = {"result": {"stopReason": "end_turn"}}
@@ -172,6 +172,7 @@ class Acp(Case):
         self.sim.wait("sent", 2)
         self.assertEqual(self.sim.texts()[-1], "the build is done")
 
+    @needs_hooks
     def test_silence_is_told_once_and_is_no_end(self):
         self.script({"session/prompt": [{"until": "session/cancel"}, END]})
         self.kairo.start()
