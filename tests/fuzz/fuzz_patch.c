@@ -1,4 +1,4 @@
-/* tools/exec/patch_parse and patch_apply: a patch, a line "====", and a text it is made to. What is
+/* tools/patch_parse and patch_apply: a patch, a line "====", and a text it is made to. What is
  * taken keeps its promises; a patch that was made can be told from its counts. */
 #include "fuzz.h"
 

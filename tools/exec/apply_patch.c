@@ -8,7 +8,7 @@
 #include "tools/exec/change.h"
 #include "tools/exec/content.h"
 #include "tools/exec/patch_apply.h"
-#include "tools/exec/patch_parse.h"
+#include "tools/patch_parse.h"
 
 #define TOTAL_MAX ((size_t)64 << 20) /* of all new files */
 #define WHY_MAX   ((size_t)64 << 10)

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "tools/exec/command.h"
 #include "tools/exec/diagnose.h"
-#include "tools/exec/patch_parse.h"
+#include "tools/patch_parse.h"
 
 #define SAID_MAX  ((size_t)4000)
 #define SHOWN_MAX ((size_t)200)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
-#include "tools/exec/patch_parse.h"
+#include "tools/patch_parse.h"
 
 /* Fills out, which is empty, with old and all hunks made. Every hunk must fit at the line it names,
  * byte for byte; nothing is moved and nothing is near enough. One thing is understood: where every

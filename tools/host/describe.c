@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "tools/host/registry-private.h"
+#include "tools/patch_parse.h"
 
 #define SUMMARY_CHARS 80
 #define SHOWN_MAX     (8 * TOOL_ARGS_MAX)
@@ -9,6 +10,22 @@
 #define OTHER_MAX     ((size_t)300)  /* of any other */
 #define LINES_MAX     12             /* of a content */
 #define CONTENT_MAX   ((size_t)1000)
+
+#define FILES_MAX ((size_t)PATCH_FILES_MAX * (PATH_SIZE + 20))
+
+/* "a.c, b.c": the files of a patch, and with `how` what becomes of them; nothing of one that is
+ * none. */
+static void list_files(struct view text, bool how, struct str *out)
+{
+	static const char *const kinds[] = { "", " (new)", " (deleted)" };
+	struct patch *p;
+
+	if (patch_parse(&p, text, NULL) == 0)
+		for (size_t i = 0; i < p->nfiles; i++)
+			(void)str_addf(out, "%s%s%s", i > 0 ? ", " : "", p->files[i].path,
+				how ? kinds[p->files[i].kind] : "");
+	patch_free(&p);
+}
 
 /* --- For a question --------------------------------------------------------------------------- */
 
@@ -72,6 +89,18 @@ static void describe_content(struct view v, struct str *out)
 	str_release(&shown);
 }
 
+static void describe_files(struct view patch, struct str *out)
+{
+	struct str files = STR_INIT(FILES_MAX);
+
+	list_files(patch, true, &files);
+	if (files.n > 0) {
+		(void)str_addf(out, "%sfiles: ", out->n > 0 ? "\n" : "");
+		describe_text(str_view(&files), VALUE_MAX, out);
+	}
+	str_release(&files);
+}
+
 static void describe_arg(const struct tool_spec *spec, const struct json *arg, struct str *out)
 {
 	bool key = spec->key && strcmp(json_name(arg), spec->key) == 0;
@@ -80,6 +109,8 @@ static void describe_arg(const struct tool_spec *spec, const struct json *arg, s
 
 	if (json_type(arg) == JSON_NULL)
 		return;
+	if (spec->patch && strcmp(json_name(arg), spec->patch) == 0 && json_str(arg, &text) == 0)
+		describe_files(text, out);
 	(void)str_addf(out, "%s%s: ", out->n > 0 ? "\n" : "", json_name(arg));
 	if (json_str(arg, &text) < 0) {
 		(void)json_print(arg, &json, NULL);
@@ -121,12 +152,21 @@ void tools_summary(const struct tools *t, const struct tool_call *c, struct str 
 {
 	const struct tool_spec *spec = spec_find(c->name);
 	struct str shown = STR_INIT(SHOWN_MAX), safe = STR_INIT(SHOWN_MAX);
+	struct str files = STR_INIT(FILES_MAX);
 	struct json *args = NULL;
 	struct view text = VIEW_NONE;
 
 	(void)t;
-	if (spec && spec->key && judge_args(c, spec, &args, NULL) == 0)
-		(void)json_get_str(args, spec->key, JSON_OPTIONAL, 0, TOOL_ARGS_MAX, &text, NULL);
+	if (spec && judge_args(c, spec, &args, NULL) == 0) {
+		const char *key = spec->patch ? spec->patch : spec->key;
+
+		if (key)
+			(void)json_get_str(args, key, JSON_OPTIONAL, 0, TOOL_ARGS_MAX, &text, NULL);
+		if (spec->patch) {
+			list_files(text, false, &files);
+			text = str_view(&files);
+		}
+	}
 	if (text.n > 0 && text_visible(view_cut(text, 4096), &shown) == 0 &&
 		text_redact(str_view(&shown), &safe) == 0) {
 		struct view v = str_view(&safe);
@@ -134,6 +174,7 @@ void tools_summary(const struct tools *t, const struct tool_call *c, struct str 
 		(void)str_add(out, view_cut(v, utf8_cut_chars(v, SUMMARY_CHARS)));
 	}
 	json_free(&args);
+	str_release(&files);
 	str_release(&shown);
 	str_release(&safe);
 }

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "tools/host/registry-private.h"
+#include "tools/patch_parse.h"
 
 static const struct json_limits args_limits = {
 	.bytes = TOOL_ARGS_MAX,
@@ -129,6 +130,19 @@ static bool runs_nothing(const struct judgement *j)
 	return j->spec->lives && text_of(j->args, "command").n == 0;
 }
 
+/* Nobody is asked about a patch that says nothing. */
+static int check_patch(const struct tool_call *c, const struct judgement *j, struct err *e)
+{
+	struct patch *patch;
+	int rc;
+
+	if (!j->spec->patch || c->foreign)
+		return 0;
+	rc = patch_parse(&patch, text_of(j->args, j->spec->patch), e);
+	patch_free(&patch);
+	return rc;
+}
+
 /* --- The verdict ------------------------------------------------------------------------------ */
 
 void judge(struct tools *t, const struct tool_call *c, struct judgement *out, struct str *why)
@@ -147,7 +161,7 @@ void judge(struct tools *t, const struct tool_call *c, struct judgement *out, st
 		str_release(&lacks);
 		return;
 	}
-	if (judge_args(c, out->spec, &out->args, &e) < 0) {
+	if (judge_args(c, out->spec, &out->args, &e) < 0 || check_patch(c, out, &e) < 0) {
 		(void)str_addf(why, "The arguments of %s are wrong: %s. Nothing was done.", c->name,
 			e.msg);
 		return;

@@ -104,8 +104,8 @@ static const struct tool_spec specs[] = {
 			 "the lines you change first.",
 		.acts = true,
 		.timeout_ms = 60000,
-		.key = "patch",
 		.hidden = "patch",
+		.patch = "patch",
 		.args = {
 			{ "patch", ARG_TEXT, true, 1, PATCH_BYTES,
 				"--- a/PATH, +++ b/PATH, @@ -START,COUNT +START,COUNT @@ and lines that "

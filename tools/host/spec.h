@@ -32,6 +32,7 @@ struct tool_spec {
 	int64_t timeout_ms; /* after which it is ended; the argument timeout_s sets another one */
 	const char *key;    /* the argument that a progress line shows, or NULL */
 	const char *hidden; /* the argument that an audit line leaves out, or NULL */
+	const char *patch;  /* the argument that is a unified diff, or NULL */
 	struct arg_spec args[8];
 };
 

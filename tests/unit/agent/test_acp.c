@@ -599,8 +599,8 @@ static void what_was_shown_is_what_is_asked_for(void **state)
 			  "{\\\"path\\\": \\\"/w/a\\\", \\\"old_string\\\":"
 			  " \\\"one\\\", \\\"new_string\\\": \\\"two\\\"}")),
 			WANTS("Editing a", DIFF("one", "two") ","),
-			"{apply_patch patch: 44 bytes, 5 lines\n| --- /w/a\n| +++ /w/a\n"
-			"| @@ -1,1 +1,1 @@\n| -one\n| +two\n" },
+			"{apply_patch files: /w/a\npatch: 44 bytes, 5 lines\n| --- /w/a\n"
+			"| +++ /w/a\n| @@ -1,1 +1,1 @@\n| -one\n| +two\n" },
 		/* a part that goes, and none is shown in the request */
 		{ UPDATE("\"kind\":\"edit\",\"rawInput\":{\"filePath\":\"/w/a\",\"oldString\":\"x\\ny\","
 			 "\"newString\":\"\"}"),

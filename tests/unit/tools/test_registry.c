@@ -269,6 +269,12 @@ static void a_summary_is_one_safe_argument(void **state)
 		{ "grep", "{\"path\":\"src\",\"pattern\":\"a\\nb\\u001b[1m\"}", "a\\nb\\x1b[1m" },
 		{ "write_file", "{\"path\":\"a\",\"content\":\"long\"}", "a" },
 		{ "list_dir", "{}", "" },
+		{ "apply_patch",
+			"{\"patch\":\"--- a/src/a.c\\n+++ b/src/a.c\\n@@ -1 +1 @@\\n--- x\\n+++ y\\n"
+			"--- /dev/null\\n+++ b/新.md\\n@@ -0,0 +1 @@\\n+x\\n"
+			"--- a/old\\n+++ /dev/null\\n@@ -1 +0,0 @@\\n-x\\n\"}",
+			"src/a.c, 新.md, old" },
+		{ "apply_patch", "{\"patch\":\"nonsense\"}", "" },
 		{ "read_file", "not json", "" },
 		{ "nothing", "{\"path\":\"a\"}", "" },
 	};
@@ -329,6 +335,14 @@ static void a_question_shows_the_exact_call(void **state)
 		"path: a\ncontent: 7 bytes, 1 line\n| 今天\\x07\nfolder: ");
 	expect_question("write_file", "{\"path\":\"a\",\"content\":\"\"}",
 		"path: a\ncontent: 0 bytes, 0 lines\nfolder: ");
+	expect_question("apply_patch",
+		"{\"patch\":\"--- a/a.c\\n+++ b/a.c\\n@@ -1 +1 @@\\n-x\\n+y\\n"
+		"--- /dev/null\\n+++ b/b\\n@@ -0,0 +1 @@\\n+x\\n"
+		"--- a/c\\n+++ /dev/null\\n@@ -1 +0,0 @@\\n-x\\n\"}",
+		"files: a.c, b (new), c (deleted)\npatch: 116 bytes, 13 lines\n| --- a/a.c\n"
+		"| +++ b/a.c\n| @@ -1 +1 @@\n| -x\n| +y\n| --- /dev/null\n| +++ b/b\n"
+		"| @@ -0,0 +1 @@\n| +x\n| --- a/c\n| +++ /dev/null\n| @@ -1 +0,0 @@\n| ...\n"
+		"folder: ");
 	expect_question("read_file", "{\"path\":7}", "");
 	expect_question("nothing", "{}", "");
 }
@@ -1121,7 +1135,8 @@ static void a_change_begins_when_the_one_before_has_ended(void **state)
  * while it works is waited for; the end of all lets nobody go. */
 static void a_change_waits_for_a_cancelled_one(void **state)
 {
-	struct tool_call slow = call_of("apply_patch", "{\"patch\":\"x\"}");
+	struct tool_call slow = call_of("apply_patch",
+		"{\"patch\":\"--- /dev/null\\n+++ b/b\\n@@ -0,0 +1 @@\\n+x\\n\"}");
 	struct tool_call write = call_of("write_file", WRITE), again = call_of("write_file", WRITE);
 	struct tool_run *working;
 

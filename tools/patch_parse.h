@@ -1,12 +1,13 @@
-/* tools/exec/patch_parse.h: a unified diff, read strictly.
+/* tools/patch_parse.h: a unified diff, read strictly: by the host ahead of the verdict, by
+ * kairo-tool to make it.
  *
  * What is taken: files as "--- NAME", "+++ NAME" and hunks, with or without a "diff --git" line.
  * Both names are the same file, as it is called or with a/ and b/ before it; /dev/null on one
  * side creates or deletes it. Names may be quoted as in C. What a diff cannot say in lines, or
  * what moves a file or changes its mode, is refused by name. The counts of a hunk must be right;
  * the start of its new side says nothing that the old side does not, and is not looked at. */
-#ifndef TOOLS_EXEC_PATCH_PARSE_H
-#define TOOLS_EXEC_PATCH_PARSE_H
+#ifndef TOOLS_PATCH_PARSE_H
+#define TOOLS_PATCH_PARSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "tools/exec/patch_parse.h"
+#include "tools/patch_parse.h"
 
 #include <stdint.h>
 #include <stdlib.h>
