@@ -31,7 +31,7 @@ struct talk {
 	struct fault *fault;
 	struct timer *timer;
 	size_t at; /* the next piece */
-	bool stream, begun;
+	bool stream, begun, drips;
 	uint64_t n; /* of the request */
 };
 
@@ -220,7 +220,7 @@ static bool talk_begin(struct talk *t)
 	struct hreply head = talk_head(t);
 
 	t->begun = true;
-	if (!bad && (!t->stream || !s->n)) {
+	if (!bad && ((!t->stream && !t->drips) || !s->n)) {
 		head.body = str_view(&s->bytes);
 		hreq_reply(&t->req, &head);
 		talk_free(t, "done");
@@ -339,8 +339,10 @@ static void apply_fault(struct talk *t)
 		s->reset = true;
 	if (f->kind == F_STATUS)
 		s->status = f->status;
-	if (f->kind == F_SLOW)
+	if (f->kind == F_SLOW) {
 		s->delay_ms = f->ms;
+		t->drips = t->stream || step_slice(s, f->bytes > 0 ? (size_t)f->bytes : 1) == 0;
+	}
 	if (f->kind == F_CUT)
 		s->n = s->n / 2;
 	else if (f->kind == F_STALL || f->kind == F_DROP || f->kind == F_RESET ||

@@ -32,14 +32,11 @@ void step_free(struct step *s)
 	free(s);
 }
 
-/* Everything added since the last call is one piece. */
-static int step_piece(struct step *s)
+static int step_end_at(struct step *s, size_t at)
 {
 	size_t *ends;
 
-	if (!str_ok(&s->bytes))
-		return -1;
-	if (s->n && s->ends[s->n - 1] == s->bytes.n)
+	if (s->n && s->ends[s->n - 1] == at)
 		return 0;
 	if ((s->n & (s->n - 1)) == 0) { /* full at each power of two */
 		ends = realloc(s->ends, (s->n ? s->n * 2 : 1) * sizeof(*ends));
@@ -47,8 +44,23 @@ static int step_piece(struct step *s)
 			return -1;
 		s->ends = ends;
 	}
-	s->ends[s->n++] = s->bytes.n;
+	s->ends[s->n++] = at;
 	return 0;
+}
+
+/* Everything added since the last call is one piece. */
+static int step_piece(struct step *s)
+{
+	return str_ok(&s->bytes) ? step_end_at(s, s->bytes.n) : -1;
+}
+
+int step_slice(struct step *s, size_t bytes)
+{
+	s->n = 0;
+	for (size_t at = bytes; at < s->bytes.n; at += bytes)
+		if (step_end_at(s, at) < 0)
+			return -1;
+	return step_piece(s);
 }
 
 struct view step_view(const struct step *s, size_t i)

@@ -18,6 +18,7 @@ struct step {
 struct step *step_new(void); /* NULL: out of memory */
 void step_free(struct step *s);
 struct view step_view(const struct step *s, size_t i);
+int step_slice(struct step *s, size_t bytes); /* all of it anew, in pieces of so many bytes */
 /* By an entry of a script; id names the completion. */
 int step_from_json(struct step *s, const struct json *j, const struct sim *sim, bool stream,
 	const char *id, struct err *e);

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import time
 import urllib.error
 
 from simlib import SimTest, main
@@ -161,6 +162,13 @@ class Script(Model):
         self.assertEqual((len(r), r[0]["authorization"], r[0]["outcome"]), (1, "Bearer k", "done"))
         self.assertEqual(r[0]["body"]["messages"][0]["content"], "remember me")
         self.assertEqual(self.sim.get("model_requests", since=1)["requests"], [])
+
+    def test_a_whole_answer_drips(self):
+        whole = len(self.ask("hello")[2])
+        self.sim.post("fault", endpoint="model", kind="slow", bytes=whole // 4, ms=100)
+        began = time.monotonic()
+        self.assertEqual(len(self.ask("hello")[2]), whole)
+        self.assertGreaterEqual(time.monotonic() - began, 0.25)
 
     def test_faults_reach_the_model_too(self):
         self.sim.post("fault", endpoint="model", kind="503", times=1)
