@@ -13,12 +13,15 @@ static bool at_line_start(const struct str *out)
 	return out->n == 0 || out->p[out->n - 1] == '\n';
 }
 
-/* "# " at the start of a line that was no heading, because it was escaped. */
+/* "# " at the start of a line that was no heading, because it was escaped. Only there is the run
+ * looked at, else a long one is looked at from each of its marks. */
 static bool would_be_heading(const struct span *s, struct view rest)
 {
+	if (!at_line_start(s->out))
+		return false;
 	while (rest.n > 0 && rest.p[0] == '#')
 		rest = view_from(rest, 1);
-	return at_line_start(s->out) && (rest.n == 0 || rest.p[0] == ' ');
+	return rest.n == 0 || rest.p[0] == ' ';
 }
 
 static bool is_loose(const struct span *s, struct view rest)

@@ -180,10 +180,10 @@ static void growth(const char *unit)
 
 int main(void)
 {
-	static const char *const hostile[] = { "[", "`", "|", "> ", "![[]() ", "*a ", "**a", "_a",
-		"<", "- ", "~~a", "$a", "\\[", "`a``b", "&#27;", "<!--", "<think>", "]:", "a\n\n",
-		"[a]: b ", "<a href=\"", "https://", "(", "\xf0\x9f\x91\xa8\xe2\x80\x8d",
-		"\xcc\x81" };
+	static const char *const hostile[] = { "#", "[", "`", "|", "> ", "![[]() ", "*a ", "**a",
+		"_a", "<", "- ", "~~a", "$a", "\\[", "`a``b", "&#27;", "<!--", "<think>",
+		"]:", "a\n\n", "[a]: b ", "<a href=\"", "https://", "(",
+		"\xf0\x9f\x91\xa8\xe2\x80\x8d", "\xcc\x81" };
 
 	bench_title("formatter");
 	speed();

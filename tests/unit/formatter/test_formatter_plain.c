@@ -259,6 +259,22 @@ static void a_paragraph_longer_than_a_piece_is_sent_as_it_is(void **state)
 }
 
 /* Work that grows with the square would not end here: each would take minutes. */
+static void formats_many(const char *unit, size_t bytes, enum format_mode mode)
+{
+	struct format_opts o = { mode, 0 };
+	struct str in = STR_INIT(2 << 20), out = STR_INIT(FORMAT_OUT_MAX);
+	struct err e = ERR_INIT;
+	struct chunks c;
+
+	while (in.n < bytes)
+		str_adds(&in, unit);
+	assert_int_equal(format_text(str_view(&in), &o, &out, &e), 0);
+	assert_int_equal(chunk_text(str_view(&out), 1800, &c, &e), 0);
+	chunks_release(&c);
+	str_release(&in);
+	str_release(&out);
+}
+
 static void hostile_input_ends(void **state)
 {
 	static const char *const units[] = { "[", "`", "|", "> ", "![[]()", "*a ", "<", "- ", "_a",
@@ -266,19 +282,16 @@ static void hostile_input_ends(void **state)
 		"<think>", "<a href=\"", "```\n", "> ```\n", "1. a\n\n", "]:" };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		struct format_opts o = { FORMAT_NATIVE, 0 };
-		struct str in = STR_INIT(2 << 20), out = STR_INIT(FORMAT_OUT_MAX);
-		struct err e = ERR_INIT;
-		struct chunks c;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		formats_many(units[i], 256 << 10, FORMAT_NATIVE);
+}
 
-		while (in.n < (256 << 10))
-			str_adds(&in, units[i]);
-		assert_int_equal(format_text(str_view(&in), &o, &out, &e), 0);
-		assert_int_equal(chunk_text(str_view(&out), 1800, &c, &e), 0);
-		chunks_release(&c);
-		str_release(&in);
-		str_release(&out);
+static void a_run_of_any_character_ends(void **state)
+{
+	(void)state;
+	for (char c = 1; c < 0x7f; c++) {
+		formats_many((char[]){ c, '\0' }, 96 << 10, FORMAT_NATIVE);
+		formats_many((char[]){ c, '\0' }, 96 << 10, FORMAT_PLAIN);
 	}
 }
 
@@ -305,6 +318,7 @@ int main(void)
 		cmocka_unit_test(code_longer_than_a_piece_stays_code),
 		cmocka_unit_test(a_paragraph_longer_than_a_piece_is_sent_as_it_is),
 		cmocka_unit_test(hostile_input_ends),
+		cmocka_unit_test(a_run_of_any_character_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
