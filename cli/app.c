@@ -27,7 +27,6 @@ struct app {
 	enum app_state state;
 	int exit_code;
 	int64_t started_ms; /* monotonic */
-	char confinement[512];
 
 	struct loop *loop;
 	struct log *log;
@@ -220,6 +219,7 @@ int app_status_json(struct app *a, struct str *out, struct err *e)
 	struct control_status s;
 	struct chan_status link;
 	struct json_out w;
+	struct str confinement = STR_INIT(1000);
 
 	if (control_status(a->control, &s, e) < 0)
 		return -1;
@@ -236,7 +236,9 @@ int app_status_json(struct app *a, struct str *out, struct err *e)
 	put_work(&w, &s);
 	put_engine(a, &w);
 	json_put_z(&w, "workspace", a->shop.workspace);
-	json_put_z(&w, "sandbox", a->confinement);
+	tools_confinement(a->shop.tools, &confinement);
+	json_put_z(&w, "sandbox", str_cstr(&confinement));
+	str_release(&confinement);
 	put_memory(&w);
 	put_warnings(a, &w);
 	json_close(&w);
@@ -263,7 +265,9 @@ static void more_status(void *arg, bool zh, struct str *out)
 	const char *lines[WARNINGS_MAX];
 	size_t n = config_warnings(a->cfg, a->account, lines, WARNINGS_MAX);
 
-	str_addf(out, zh ? "工具限制：%s\n" : "Confinement: %s\n", a->confinement);
+	str_adds(out, zh ? "工具限制：" : "Confinement: ");
+	tools_confinement(a->shop.tools, out);
+	str_addc(out, '\n');
 	for (size_t i = 0; i < n; i++)
 		add_note(&notes, lines[i]);
 	policy_warn(a->shop.policy, add_note, &notes);
@@ -474,16 +478,6 @@ static int open_control(struct app *a, struct err *e)
 	return control_open(&a->control, &env, &s, e);
 }
 
-/* A line that does not change while the daemon runs. */
-static void describe(struct app *a)
-{
-	struct str s = STR_INIT(sizeof(a->confinement) - 1);
-
-	tools_confinement(a->shop.tools, &s);
-	copy_z(a->confinement, sizeof(a->confinement), str_view(&s));
-	str_release(&s);
-}
-
 static int open_signals(struct app *a, struct err *e)
 {
 	a->in_terminal = ends_with_terminal(a);
@@ -506,11 +500,9 @@ static int app_open(struct app *a, struct err *e)
 		log_warn(a->log, "app", "leftovers of killed writers stay: %s", none.msg);
 	if (log_add_secret(a->log, account_token(a->account), e) < 0 ||
 		workshop_open(&a->shop, a->home, a->cfg, a->loop, a->log, e) < 0 ||
-		open_channel(a, e) < 0 || open_control(a, e) < 0 ||
-		app_socket_open(&a->socket, &a->socket_hold, a, a->home, a->loop, a->log, e) < 0)
+		open_channel(a, e) < 0 || open_control(a, e) < 0)
 		return -1;
-	describe(a);
-	return 0;
+	return app_socket_open(&a->socket, &a->socket_hold, a, a->home, a->loop, a->log, e);
 }
 
 static int app_start(struct app *a, struct err *e)

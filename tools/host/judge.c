@@ -147,6 +147,7 @@ static int check_patch(const struct tool_call *c, const struct judgement *j, str
 
 void judge(struct tools *t, const struct tool_call *c, struct judgement *out, struct str *why)
 {
+	const struct sandbox *sandbox = registry_sandbox(t);
 	struct str lacks = STR_INIT(2000);
 	struct err e = ERR_INIT;
 
@@ -156,7 +157,7 @@ void judge(struct tools *t, const struct tool_call *c, struct judgement *out, st
 		return;
 	}
 	if (!c->foreign && !out->spec->native &&
-		!sandbox_allows(&t->sandbox, out->spec->programs, &lacks)) {
+		!sandbox_allows(sandbox, out->spec->programs, &lacks)) {
 		(void)str_addf(why, "%s is refused: %s.", c->name, str_cstr(&lacks));
 		str_release(&lacks);
 		return;
@@ -184,7 +185,7 @@ enum verdict tools_policy(const struct tools *t, const char *tool, enum origin o
 	return policy_verdict(t->env.policy, tool, origin);
 }
 
-bool tools_namespaces(const struct tools *t)
+bool tools_namespaces(struct tools *t)
 {
-	return t->sandbox.namespaces;
+	return registry_sandbox(t)->namespaces;
 }

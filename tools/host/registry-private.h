@@ -19,6 +19,7 @@
 struct tools {
 	struct tools_env env;
 	struct sandbox sandbox;
+	struct watch *probe; /* until that is settled */
 	char *helper, *workspace;
 	char *read[READ_PATHS_MAX + 1];
 	struct run_list runs;
@@ -30,6 +31,8 @@ struct tools {
 };
 
 /* registry.c */
+/* What confines tools here; waits for it where that is not known yet. */
+const struct sandbox *registry_sandbox(struct tools *t);
 const struct native_tool *registry_native(const struct tools *t, const char *name);
 /* Is it there to be called? Can a call of this origin come to anything? */
 bool registry_present(const struct tools *t, const struct tool_spec *s);

@@ -69,6 +69,30 @@ static int take_read_paths(struct tools *t, const struct tools_env *env, struct 
 	return 0;
 }
 
+const struct sandbox *registry_sandbox(struct tools *t)
+{
+	watch_free(&t->probe);
+	sandbox_settle(&t->sandbox);
+	return &t->sandbox;
+}
+
+static void on_probe(void *arg, int fd, int what)
+{
+	(void)fd, (void)what;
+	(void)registry_sandbox(arg);
+}
+
+/* The loop takes the answer when it comes, or whoever has to know it earlier. */
+static void try_sandbox(struct tools *t)
+{
+	struct err none = ERR_INIT;
+	int fd = sandbox_begin(&t->sandbox, t->helper, t->workspace, t->env.sandbox_required);
+
+	t->env.sandbox = &t->sandbox;
+	if (fd >= 0 && watch_new(&t->probe, t->env.loop, fd, WATCH_READ, on_probe, t, &none) < 0)
+		sandbox_settle(&t->sandbox);
+}
+
 int tools_open(struct tools **out, const struct tools_env *env, struct err *e)
 {
 	struct tools *t = calloc(1, sizeof(*t));
@@ -92,8 +116,7 @@ int tools_open(struct tools **out, const struct tools_env *env, struct err *e)
 	t->env.workspace = t->workspace;
 	t->env.read_paths = (const char *const *)t->read;
 	t->env.hide = NULL;
-	sandbox_open(&t->sandbox, t->helper, t->workspace, env->sandbox_required);
-	t->env.sandbox = &t->sandbox;
+	try_sandbox(t);
 	if (sessions_open(&t->sessions, &t->env, e) < 0)
 		goto fail;
 	*out = t;
@@ -110,6 +133,8 @@ void tools_close(struct tools **tp)
 	if (!t)
 		return;
 	*tp = NULL;
+	watch_free(&t->probe);
+	sandbox_abandon(&t->sandbox);
 	run_close_all(&t->runs);
 	terminals_close(t);
 	sessions_close(&t->sessions);
@@ -216,14 +241,14 @@ bool tools_acts(const struct tools *t, const char *name)
 	return s && s->acts;
 }
 
-void tools_confinement(const struct tools *t, struct str *out)
+void tools_confinement(struct tools *t, struct str *out)
 {
-	sandbox_describe(&t->sandbox, out);
+	sandbox_describe(registry_sandbox(t), out);
 }
 
-const char *tools_confinement_advice(const struct tools *t)
+const char *tools_confinement_advice(struct tools *t)
 {
-	return sandbox_advice(&t->sandbox);
+	return sandbox_advice(registry_sandbox(t));
 }
 
 /* --- The verdict ------------------------------------------------------------------------------ */

@@ -112,10 +112,12 @@ void tool_detach(struct tool_run *r); /* cancelled; done will not fire: its rece
 /* One safe key argument for a progress line, at most 80 characters. */
 void tools_summary(const struct tools *t, const struct tool_call *c, struct str *out);
 bool tools_acts(const struct tools *t, const char *name); /* may it change something? */
-bool tools_namespaces(const struct tools *t);             /* can they be had on this machine? */
-/* One line on what confines tools on this machine: "files: bubblewrap, Landlock ABI 7; ..." */
-void tools_confinement(const struct tools *t, struct str *out);
+/* What confines tools on this machine is tried while the loop goes on; these wait for it where they
+ * must. Can namespaces be had? */
+bool tools_namespaces(struct tools *t);
+/* One line for people, appended: "files: bubblewrap, Landlock ABI 7; ..." */
+void tools_confinement(struct tools *t, struct str *out);
 /* What the operator can do to have all layers; "" when none is missing. */
-const char *tools_confinement_advice(const struct tools *t);
+const char *tools_confinement_advice(struct tools *t);
 
 #endif

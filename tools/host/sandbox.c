@@ -58,13 +58,11 @@ static int spawn_probe(pid_t *pid, const char *helper, const char *workspace, in
 }
 
 /* To the end of what it says, within the time. */
-static int read_answer(int fd, struct str *out, struct err *e)
+static int read_answer(const struct sandbox_probe *probe, struct str *out, struct err *e)
 {
-	int64_t until = now_ms() + PROBE_MS;
-
 	for (;;) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		int64_t left = until - now_ms();
+		struct pollfd p = { .fd = probe->fd, .events = POLLIN };
+		int64_t left = probe->until - now_ms();
 		char buf[1024];
 		ssize_t n;
 
@@ -73,7 +71,7 @@ static int read_answer(int fd, struct str *out, struct err *e)
 				PROBE_MS / 1000);
 		if (poll(&p, 1, (int)left) <= 0)
 			continue;
-		n = read(fd, buf, sizeof(buf));
+		n = read(probe->fd, buf, sizeof(buf));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -83,29 +81,37 @@ static int read_answer(int fd, struct str *out, struct err *e)
 	}
 }
 
-static int ask(const char *helper, const char *workspace, struct str *answer, struct err *e)
+static int ask(struct sandbox_probe *p, const char *helper, const char *workspace, struct err *e)
 {
-	int fds[2], status = 0, rc;
-	pid_t pid = -1;
+	int fds[2], rc;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return err_sys(e, "a pipe");
-	rc = spawn_probe(&pid, helper, workspace, fds[1]);
+	rc = spawn_probe(&p->pid, helper, workspace, fds[1]);
 	(void)close(fds[1]);
-	if (rc != 0 || pid <= 0) {
+	if (rc != 0) {
+		(void)close(fds[0]);
 		errno = rc;
-		rc = err_sys(e, "the helper program %s", helper);
-	} else {
-		rc = read_answer(fds[0], answer, e);
-		if (rc < 0)
-			(void)kill(pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
+		return err_sys(e, "the helper program %s", helper);
 	}
-	(void)close(fds[0]);
-	if (rc == 0 && status != 0)
-		rc = err_set(e, E_IO, "the helper program %s cannot say what confines it", helper);
-	return rc;
+	p->asked = true;
+	p->fd = fds[0];
+	p->until = now_ms() + PROBE_MS;
+	return 0;
+}
+
+/* Returns how it ended. */
+static int end_probe(struct sandbox_probe *p, bool kills)
+{
+	int status = 0;
+
+	if (kills)
+		(void)kill(p->pid, SIGKILL);
+	while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	(void)close(p->fd);
+	p->asked = false;
+	return status;
 }
 
 static int take_answer(struct sandbox *s, struct view answer, struct err *e)
@@ -127,20 +133,47 @@ static int take_answer(struct sandbox *s, struct view answer, struct err *e)
 	return rc;
 }
 
-void sandbox_open(struct sandbox *s, const char *helper, const char *workspace, bool all)
+/* What can be seen without the helper. */
+static void do_without(struct sandbox *s, const struct err *e)
 {
-	struct str answer = STR_INIT(PROBE_MAX);
+	s->namespaces = false;
+	(void)copy_z(s->why, sizeof(s->why), view_cut(view_of(e->msg), sizeof(s->why) - 1));
+	s->landlock = confine_landlock_abi();
+	s->seccomp = confine_seccomp();
+}
+
+int sandbox_begin(struct sandbox *s, const char *helper, const char *workspace, bool all)
+{
 	struct err e = ERR_INIT;
 
 	memset(s, 0, sizeof(*s));
 	s->all = all;
-	if (ask(helper, workspace, &answer, &e) < 0 || take_answer(s, str_view(&answer), &e) < 0) {
-		s->namespaces = false;
-		(void)copy_z(s->why, sizeof(s->why), view_cut(view_of(e.msg), sizeof(s->why) - 1));
-		s->landlock = confine_landlock_abi();
-		s->seccomp = confine_seccomp();
-	}
+	if (ask(&s->probe, helper, workspace, &e) == 0)
+		return s->probe.fd;
+	do_without(s, &e);
+	return -1;
+}
+
+void sandbox_settle(struct sandbox *s)
+{
+	struct str answer = STR_INIT(PROBE_MAX);
+	struct err e = ERR_INIT;
+
+	if (!s->probe.asked)
+		return;
+	int rc = read_answer(&s->probe, &answer, &e);
+	int status = end_probe(&s->probe, rc < 0);
+	if (rc == 0 && status != 0)
+		rc = err_set(&e, E_IO, "the helper program cannot say what confines it");
+	if (rc < 0 || take_answer(s, str_view(&answer), &e) < 0)
+		do_without(s, &e);
 	str_release(&answer);
+}
+
+void sandbox_abandon(struct sandbox *s)
+{
+	if (s->probe.asked)
+		(void)end_probe(&s->probe, true);
 }
 
 /* --- What is enough --------------------------------------------------------------------------- */

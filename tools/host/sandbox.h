@@ -4,11 +4,22 @@
 #define TOOLS_HOST_SANDBOX_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/str.h"
 
+struct sandbox_probe {
+	bool asked;
+	pid_t pid;
+	int fd; /* where its answer is read */
+	int64_t until;
+};
+
+/* All that follows the probe is known once it is settled. */
 struct sandbox {
+	struct sandbox_probe probe;
 	bool namespaces; /* bubblewrap works here */
 	char why[200];   /* why not, in its own words */
 	int landlock;    /* the kernel's version; 0: none */
@@ -17,9 +28,13 @@ struct sandbox {
 	bool all;    /* sandbox.mode = "required": nothing runs without namespaces */
 };
 
-/* Runs `helper probe`, which takes some milliseconds and never more than five seconds: ahead of the
- * loop. With a helper that cannot say, there are no namespaces. */
-void sandbox_open(struct sandbox *s, const char *helper, const char *workspace, bool all);
+/* Starts `helper probe`, which takes some milliseconds. Returns a descriptor that is readable once
+ * it has answered, or -1 when there is nothing to wait for. */
+int sandbox_begin(struct sandbox *s, const char *helper, const char *workspace, bool all);
+/* Waits for the answer, five seconds from the beginning at most; the first time only. With a helper
+ * that cannot say, there are no namespaces. */
+void sandbox_settle(struct sandbox *s);
+void sandbox_abandon(struct sandbox *s); /* nobody wants to know any more */
 
 /* May it run? False: *why gets what is missing and how it can be had, in words for the model. */
 bool sandbox_allows(const struct sandbox *s, bool programs, struct str *why);

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,15 +107,23 @@ static void each_layer_is_named(void **state)
 
 /* --- The helper ------------------------------------------------------------------------------- */
 
-static void ask(struct sandbox *s, const char *script)
+static void write_helper(char path[], const char *script)
 {
-	char path[] = "/tmp/kairo-sandbox-XXXXXX", text[600];
+	char text[600];
 	struct err e = ERR_INIT;
 
 	assert_int_equal(0, close(mkstemp(path)));
 	(void)snprintf(text, sizeof(text), "#!/bin/sh\n%s\n", script);
 	assert_int_equal(0, file_replace(path, 0700, view_of(text), &e));
-	sandbox_open(s, path, "/tmp", false);
+}
+
+static void ask(struct sandbox *s, const char *script)
+{
+	char path[] = "/tmp/kairo-sandbox-XXXXXX";
+
+	write_helper(path, script);
+	assert_true(sandbox_begin(s, path, "/tmp", false) >= 0);
+	sandbox_settle(s);
 	assert_int_equal(0, unlink(path));
 }
 
@@ -157,9 +167,27 @@ static void a_helper_that_cannot_say_means_no_namespaces(void **state)
 		assert_int_equal(confine_landlock_abi(), s.landlock);
 		assert_int_equal(confine_seccomp(), s.seccomp);
 	}
-	sandbox_open(&s, "/no/such/helper", "/tmp", true);
+	assert_int_equal(-1, sandbox_begin(&s, "/no/such/helper", "/tmp", true));
 	assert_false(s.namespaces);
 	assert_true(s.all);
+}
+
+static void nobody_has_to_wait_for_it(void **state)
+{
+	char path[] = "/tmp/kairo-sandbox-XXXXXX";
+	struct sandbox s;
+	pid_t pid;
+
+	(void)state;
+	write_helper(path, "exec sleep 600");
+	assert_true(sandbox_begin(&s, path, "/tmp", false) >= 0);
+	pid = s.probe.pid;
+	sandbox_abandon(&s);
+	assert_int_equal(-1, kill(pid, 0));
+	assert_int_equal(ESRCH, errno);
+	sandbox_abandon(&s);
+	sandbox_settle(&s);
+	assert_int_equal(0, unlink(path));
 }
 
 int main(void)
@@ -169,6 +197,7 @@ int main(void)
 		cmocka_unit_test(each_layer_is_named),
 		cmocka_unit_test(what_the_helper_says_is_taken),
 		cmocka_unit_test(a_helper_that_cannot_say_means_no_namespaces),
+		cmocka_unit_test(nobody_has_to_wait_for_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
