@@ -8,7 +8,7 @@ import subprocess
 import urllib.request
 
 from harness import BUILD, Case, main, wait_for
-from npm_tools import install, program, skip, version
+from npm_tools import find_node, install
 
 SERVER = {"@dwmkerr/mock-llm": "0.1.29"}
 PATH = "/v1/chat/completions"
@@ -140,8 +140,6 @@ class RealModel(Case):
 
 
 if __name__ == "__main__":
-    NODE = program("node", "nodejs")
-    if version(NODE) < (20, 0):
-        skip("Node 20 or newer is not installed")
+    NODE = find_node(BUILD, (20, 0))
     MAIN = os.path.join(install(BUILD, "model", SERVER), "node_modules", "@dwmkerr", "mock-llm", "dist", "main.js")
     main()

@@ -260,7 +260,8 @@ class Ask(Socket):
         events = [json.loads(line) for line in body.decode().splitlines() if line.strip()]
         self.assertEqual([e["event"] for e in events], ["tool", "tool_done", "text", "done"])
         self.assertEqual((events[0]["name"], events[1]["ok"]), ("list_dir", True))
-        self.assertEqual((events[3]["text"], events[3]["result"]), ("done\nhere", "ok"))
+        self.assertEqual((events[2]["text"], events[3]["result"]), ("done\nhere", "ok"))
+        self.assertNotIn("text", events[3], "what was streamed is not told again")
 
     def test_a_reader_that_leaves_ends_the_turn(self):
         self.sim.script(stalled())
