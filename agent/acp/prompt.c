@@ -18,6 +18,23 @@ static enum stop stop_reason(const struct json *result)
 	return (enum stop)stop;
 }
 
+/* One of the agent's own: some do what they do behind the end of the turn, and say nothing. */
+static bool is_command(const struct acp *a)
+{
+	const char *const *list = known_commands(&a->engine);
+	struct view text = str_view(&a->text);
+	size_t n = 1;
+
+	if (!view_starts(text, VIEW("/")))
+		return false;
+	while (n < text.n && !strchr(" \t\r\n", text.p[n]))
+		n++;
+	for (; *list; list++)
+		if (view_eqs(view_cut(view_from(text, 1), n - 1), *list))
+			return true;
+	return false;
+}
+
 /* Some agents end the turn without a word when they are refused something, and some whenever their
  * model fails. */
 static void finish_empty(struct acp *a)
@@ -29,6 +46,10 @@ static void finish_empty(struct acp *a)
 		acp_finish(a, ENGINE_FAIL_AGENT_DENIED, view_of(detail));
 	} else if (a->refused) {
 		acp_finish(a, ENGINE_FAIL_AGENT_DENIED, VIEW("you said no"));
+	} else if (is_command(a)) {
+		acp_reply(a, "智能体收下了这个命令，没有说什么。",
+			"The agent has taken the command, and says nothing of it.");
+		acp_finish(a, ENGINE_OK, VIEW_NONE);
 	} else {
 		acp_finish(a, ENGINE_FAIL_AGENT_EMPTY, VIEW_NONE);
 	}

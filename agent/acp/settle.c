@@ -13,36 +13,59 @@ const char *settle_name(enum knob_kind kind)
 
 /* --- What is wanted --------------------------------------------------------------------------- */
 
-/* As a fact of the agent: "own.model". */
-static const char *fact(enum knob_kind kind, char out[32])
+/* As facts of the agent: "own.model", what it has by itself, and "brought.model", what it was given
+ * last. */
+static const char *fact(const char *what, enum knob_kind kind, char out[32])
 {
-	(void)snprintf(out, 32, "own.%s", names[kind]);
+	(void)snprintf(out, 32, "%s.%s", what, names[kind]);
 	return out;
+}
+
+static bool noted(struct acp *a, const char *what, enum knob_kind kind, struct str *out)
+{
+	char name[32];
+
+	return store_noted(a->store, a->name, fact(what, kind, name), out, NULL) == 1;
+}
+
+static void note(struct acp *a, const char *what, enum knob_kind kind, struct view value)
+{
+	struct str known = STR_INIT(KNOB_VALUE_MAX);
+	struct err e = ERR_INIT;
+	char name[32];
+
+	if ((!noted(a, what, kind, &known) || !view_eq(str_view(&known), value)) &&
+		store_note(a->store, a->name, fact(what, kind, name), value, &e) < 0)
+		log_warn(a->log, "acp", "its %s is not remembered: %s", names[kind], e.msg);
+	str_release(&known);
+}
+
+/* Some agents give a new session what the one before was given: that is not their own. */
+static void note_own(struct acp *a, enum knob_kind kind, struct view now)
+{
+	struct str own = STR_INIT(KNOB_VALUE_MAX), brought = STR_INIT(KNOB_VALUE_MAX);
+
+	if (!noted(a, "own", kind, &own) || !noted(a, "brought", kind, &brought) ||
+		!view_eq(str_view(&brought), now))
+		note(a, "own", kind, now);
+	str_release(&own);
+	str_release(&brought);
 }
 
 void settle_note_own(struct acp *a)
 {
-	struct err e = ERR_INIT;
 	struct knob knob;
-	char name[32];
 
-	for (int i = 0; i < KNOBS; i++) {
-		enum knob_kind kind = (enum knob_kind)i;
-
-		if (knobs_read(&a->here->knobs, kind, &knob) && knob.now.n > 0 &&
-			store_note(a->store, a->name, fact(kind, name), knob.now, &e) < 0)
-			log_warn(a->log, "acp", "its own %s is not remembered: %s", names[kind],
-				e.msg);
-	}
+	for (int i = 0; i < KNOBS; i++)
+		if (knobs_read(&a->here->knobs, (enum knob_kind)i, &knob) && knob.now.n > 0)
+			note_own(a, (enum knob_kind)i, knob.now);
 }
 
 bool settle_default(struct acp *a, enum knob_kind kind, struct str *out)
 {
-	char name[32];
-
 	if (a->settings[kind][0])
 		return str_adds(out, a->settings[kind]) == 0;
-	return store_noted(a->store, a->name, fact(kind, name), out, NULL) == 1;
+	return noted(a, "own", kind, out);
 }
 
 /* The user's choice, else the setting. False: neither. */
@@ -107,6 +130,7 @@ bool settle_take(struct acp *a, const struct rpc_answer *answer)
 	(void)knobs_take(&a->here->knobs, answer->result);
 	knobs_set(&a->here->knobs, a->way, str_view(&a->value));
 	remember(a, a->knob, a->restored ? VIEW_NONE : str_view(&a->value));
+	note(a, "brought", a->knob, str_view(&a->value));
 	return true;
 }
 

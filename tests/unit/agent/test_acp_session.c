@@ -218,6 +218,28 @@ static void a_choice_outlives_the_agent_and_is_one_conversations(void **state)
 	assert_int_equal(1, count(f, SET_TO("model", "k2")));
 }
 
+/* One that keeps what a session was given for the next: that is not its own. */
+static void what_was_brought_is_not_taken_for_the_agents_own(void **state)
+{
+	struct str reply = STR_INIT(1000);
+	struct fix *f = *state;
+
+	write_script(f,
+		"{\"session/new\":[[{\"result\":{\"sessionId\":\"$session\"," OPTIONS("k2", "low",
+			"default") "}}],[{\"result\":{\"sessionId\":\"$session\"," OPTIONS("k3",
+			"low",
+			"default") "}}]],\"session/set_config_option\":[" RESULT(OPTIONS("k3",
+			"low", "default")) "," RESULT(OPTIONS("k2", "low",
+			"default")) "]," SAYS("one") "}");
+	ask(f, "/model k3");
+	command(f, ENGINE_CMD_NEW, &reply);
+	ask(f, "hello");
+	assert_int_equal(1, count(f, SET));
+	ask(f, "/model off");
+	assert_told(f, "The model is now k2.");
+	str_release(&reply);
+}
+
 static void a_choice_the_agent_refuses_is_not_kept(void **state)
 {
 	struct fix *f = *state;
@@ -457,10 +479,15 @@ static void its_commands_are_known_once_it_has_told_them(void **state)
 	assert_true(knows(f, "slash"));
 	assert_false(knows(f, "two words"));
 	assert_false(knows(f, "Upper"));
+	reopen(f, "{}");
+	assert_true(knows(f, "compact")); /* as it had them when it ran last */
+	ask(f, "/compact");               /* some do it behind the end, and say nothing */
+	assert_told(f, "The agent has taken the command");
+	ask(f, "/no/path");
+	assert_int_equal(ENGINE_FAIL_AGENT_EMPTY, f->fail);
 	reopen(f,
 		"{\"session/prompt\":[{\"update\":{\"sessionUpdate\":\"available_commands_update\","
 		"\"availableCommands\":[]}}," TEXT("x") "," END "]}");
-	assert_true(knows(f, "compact")); /* as it had them when it ran last */
 	ask(f, "hello");
 	assert_false(knows(f, "compact"));
 	assert_true(knows(f, "model"));
@@ -675,6 +702,7 @@ int main(void)
 		T(a_login_that_is_missing_ends_the_turn),
 		T(the_user_chooses_among_what_is_offered),
 		T(a_choice_outlives_the_agent_and_is_one_conversations),
+		T(what_was_brought_is_not_taken_for_the_agents_own),
 		T(a_choice_the_agent_refuses_is_not_kept),
 		T(older_ways_are_used_where_they_are_what_there_is),
 		T(a_switch_is_sent_as_a_boolean),

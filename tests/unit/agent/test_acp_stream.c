@@ -321,6 +321,63 @@ static void an_id_has_a_limit(void **state)
 	assert_null(card_of(f, call));
 }
 
+/* Words of the engine stand in the answer, and make none. */
+static void the_engines_words_are_no_answer_of_the_agent(void **state)
+{
+	struct fix *f = *state;
+
+	acp_stream_say(f->s, VIEW("(note) "));
+	assert_false(acp_stream_answered(f->s));
+	(void)feed(f, TEXT("  "));
+	assert_false(acp_stream_answered(f->s));
+	(void)feed(f, TEXT("yes"));
+	assert_true(acp_stream_answered(f->s));
+	assert_true(view_eqs(acp_stream_answer(f->s), "(note)   yes"));
+	acp_stream_begin(f->s);
+	for (size_t i = 0; i <= ANSWER_MAX; i++)
+		(void)feed(f, TEXT("x"));
+	acp_stream_say(f->s, VIEW(" (cut)")); /* there is room for them behind a full answer */
+	assert_true(view_ends(acp_stream_answer(f->s), VIEW("x (cut)")));
+}
+
+#define CHUNK(id, t) \
+	"{\"sessionUpdate\":\"agent_message_chunk\",\"messageId\":\"" id \
+	"\",\"content\":{\"type\":\"text\",\"text\":\"" t "\"}}"
+
+static bool late(struct fix *f, const char *update)
+{
+	struct json *j = NULL;
+	bool is;
+
+	assert_int_equal(0, json_read(&j, view_of(update), &json_limits_wire, NULL));
+	is = acp_stream_late(f->s, j);
+	json_free(&j);
+	return is;
+}
+
+/* 15 and 16 bytes: a short id may be a counter that every turn begins anew. */
+static void what_belongs_to_the_turn_before_is_known_by_its_ids(void **state)
+{
+	struct fix *f = *state;
+
+	(void)feed(f, CHUNK("123456789012345", "a"));
+	acp_stream_begin(f->s);
+	acp_stream_begin(f->s); /* twice changes nothing */
+	assert_false(late(f, CHUNK("123456789012345", "b")));
+	(void)feed(f, CHUNK("1234567890123456", "a"));
+	assert_false(late(f, CHUNK("1234567890123456", "b")));
+	(void)feed(f, CALL("t1", "\"title\":\"x\""));
+	acp_stream_begin(f->s);
+	acp_stream_begin(f->s);
+	assert_true(late(f, CHUNK("1234567890123456", "b")));
+	assert_false(late(f, CHUNK("1234567890123457", "b")));
+	assert_true(late(f, UPDATE("t1", "\"status\":\"completed\"")));
+	assert_false(late(f, CALL("t1", "\"title\":\"used again\"")));
+	(void)feed(f, CALL("t1", "\"title\":\"used again\""));
+	assert_false(late(f, UPDATE("t1", "\"status\":\"completed\"")));
+	assert_false(late(f, TEXT("no id")));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -337,6 +394,8 @@ int main(void)
 		T(calls_that_never_ended_are_ended_with_the_turn),
 		T(the_oldest_that_has_ended_makes_room),
 		T(an_id_has_a_limit),
+		T(the_engines_words_are_no_answer_of_the_agent),
+		T(what_belongs_to_the_turn_before_is_known_by_its_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
