@@ -49,7 +49,7 @@ class Agent(Case):
             f.write(text)
 
     def agents(self):
-        """The pids of the agent's own processes."""
+        """The pids of the agent's own processes, the first one that was started ahead."""
         found = []
         for pid in descendants(self.kairo.pid()):
             with open("/proc/%d/cmdline" % pid, "rb") as f:
@@ -78,8 +78,48 @@ class Agent(Case):
         wait_for(lambda: len(self.model.prompts(word)) >= times, "the model to be asked")
 
 
-class Coding:
+class Talks:
     """What is wanted of every agent that works with a model."""
+
+    def test_texts_and_thoughts(self):
+        self.model.script = {"hello": [step("Hello **there**.", thought="They greet me.")],
+                             "again": [step("And again.")]}
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["Hello **there**."])
+        first = self.agents()[0]
+        self.assertEqual(self.ask("again"), ["And again."])
+        self.assertIn("Hello **there**.", json.dumps(self.model.prompts("again")[0]["messages"]))
+        self.assertEqual(self.agents()[0], first)
+        self.ask("/new")
+        self.ask("hello")
+        self.assertNotIn("again", json.dumps(self.model.prompts("hello")[-1]["messages"][-1]))
+        self.assertNotIn("And again.", json.dumps(self.model.prompts("hello")[-1]["messages"]))
+
+    def test_kills_are_survived_with_the_conversation(self):
+        self.model.script = {"token": [step("Noted.")], "recall": [step(remembers("heron-4711"))],
+                             "ponder": [step(thought="Hm.", stall=True)]}
+        self.kairo.start()
+        self.assertEqual(self.ask("the token is heron-4711"), ["Noted."])
+        self.kairo.idle()
+        for pid in self.agents():
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual(self.ask("recall it"), ["It was heron-4711."])
+        self.sim.inject("ponder it")
+        self.prompted("ponder")
+        for pid in self.agents():
+            os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: "ended" in self.sim.texts()[-1], "word of the agent's end")
+        self.assertEqual(self.ask("recall it"), ["It was heron-4711."])
+        self.kairo.idle()
+        pids = self.agents()
+        self.kairo.kill()
+        wait_for(lambda: not any(alive(p) for p in pids), "the agent to be gone")
+        self.kairo.start()
+        self.assertEqual(self.ask("recall it"), ["It was heron-4711."])
+
+
+class Works:
+    """What is wanted of one that asks before it acts."""
 
     denied = refused = "Done."  # after a no some agents go on, some end the turn
 
@@ -91,45 +131,32 @@ class Coding:
         """The agent's call that writes a file."""
         raise NotImplementedError
 
-    def test_texts_and_thoughts(self):
-        self.model.script = {"hello": [step("Hello **there**.", thought="They greet me.")],
-                             "again": [step("And again.")]}
-        self.kairo.start()
-        self.assertEqual(self.ask("hello"), ["Hello **there**."])
-        self.assertEqual(self.ask("again"), ["And again."])
-        self.assertIn("Hello **there**.", json.dumps(self.model.prompts("again")[0]["messages"]))
-        self.assertEqual(len(self.agents()), 1)
-        self.ask("/new")
-        self.ask("hello")
-        self.assertNotIn("again", json.dumps(self.model.prompts("hello")[-1]["messages"][-1]))
-        self.assertNotIn("And again.", json.dumps(self.model.prompts("hello")[-1]["messages"]))
-
     def test_a_command_is_denied_by_default(self):
-        self.model.script = {"work": [step(tools=[self.shell("touch made-by-agent")]), step("Done.")]}
+        self.model.script = {"labour": [step(tools=[self.shell("touch made-by-agent")]), step("Done.")]}
         self.kairo.start()
-        self.assertIn(self.denied, self.ask("work")[0])
+        self.assertIn(self.denied, self.ask("labour")[0])
         self.assertFalse(os.path.exists(os.path.join(self.kairo.workspace, "made-by-agent")))
 
     def test_a_command_is_asked_for_on_the_phone(self):
         command = "echo one && touch 'made by agent'"
         self.kairo.config(policy__shell="ask")
-        self.model.script = {"work": [step(tools=[self.shell(command)]), step("Done.")]}
+        self.model.script = {"labour": [step(tools=[self.shell(command)]), step("Done.")]}
         made = os.path.join(self.kairo.workspace, "made by agent")
         self.kairo.start()
-        self.assertIn(command, self.question("work"))
+        self.assertIn(command, self.question("labour"))
         self.assertIn(self.refused, self.ask("3")[0])
         self.assertFalse(os.path.exists(made))
         self.kairo.idle()
-        self.assertIn(command, self.question("work"))
+        self.assertIn(command, self.question("labour"))
         self.assertEqual(self.ask("1"), ["Done."])
         self.assertTrue(os.path.exists(made))
 
     def test_a_file_is_shown_before_it_is_written(self):
         self.kairo.config(policy__write="ask")
         path = os.path.join(self.kairo.workspace, "notes.txt")
-        self.model.script = {"work": [step(tools=[self.writes(path, "first\nsecond\n")]), step("Done.")]}
+        self.model.script = {"labour": [step(tools=[self.writes(path, "first\nsecond\n")]), step("Done.")]}
         self.kairo.start()
-        asked = self.question("work")
+        asked = self.question("labour")
         for line in ("path: notes.txt", "| first", "| second"):
             self.assertIn(line, asked)
         self.assertEqual(self.ask("1"), ["Done."])
@@ -138,42 +165,21 @@ class Coding:
 
     def test_stop_in_a_thought_in_a_tool_and_at_a_question(self):
         self.kairo.config(policy__shell="ask")
-        self.model.script = {"think": [step(thought="Hm, let me see.", stall=True)],
-                             "work": [step(tools=[self.shell("touch running; sleep 600")]), step("Done.")],
+        self.model.script = {"ponder": [step(thought="Hm, let me see.", stall=True)],
+                             "labour": [step(tools=[self.shell("touch running; sleep 600")]), step("Done.")],
                              "hello": [step("Hello **there**.")]}
         self.kairo.start()
-        self.sim.inject("think")
-        self.prompted("think")
+        self.sim.inject("ponder")
+        self.prompted("ponder")
+        first = self.agents()[0]
         self.stops()
-        self.question("work")
+        self.question("labour")
         self.stops()
-        self.question("work")
+        self.question("labour")
         self.sim.inject("1")
         wait_for(lambda: os.path.exists(os.path.join(self.kairo.workspace, "running")), "the command to run")
         self.stops()
-        self.assertEqual(len(self.agents()), 1)
-
-    def test_kills_are_survived_with_the_conversation(self):
-        self.model.script = {"token": [step("Noted.")], "which": [step(remembers("heron-4711"))],
-                             "think": [step(thought="Hm.", stall=True)]}
-        self.kairo.start()
-        self.assertEqual(self.ask("the token is heron-4711"), ["Noted."])
-        self.kairo.idle()
-        for pid in self.agents():
-            os.kill(pid, signal.SIGKILL)
-        self.assertEqual(self.ask("which was it?"), ["It was heron-4711."])
-        self.sim.inject("think about it")
-        self.prompted("think")
-        for pid in self.agents():
-            os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: "ended" in self.sim.texts()[-1], "word of the agent's end")
-        self.assertEqual(self.ask("which was it?"), ["It was heron-4711."])
-        self.kairo.idle()
-        pids = self.agents()
-        self.kairo.kill()
-        wait_for(lambda: not any(alive(p) for p in pids), "the agent to be gone")
-        self.kairo.start()
-        self.assertEqual(self.ask("which was it?"), ["It was heron-4711."])
+        self.assertEqual(self.agents()[0], first)
 
 
 def run(name, packages):

@@ -19,6 +19,7 @@ class Example(Agent):
         return words[0] == self.node.encode()
 
     def test_its_edit_is_denied_and_the_work_goes_on(self):
+        self.kairo.config(policy__write="deny")
         self.kairo.start()
         self.assertIn("understand", self.ask("hello")[-1])
 

@@ -3,13 +3,13 @@
 import json
 import os
 
-from agents import Agent, Coding, run
+from agents import Agent, Talks, Works, run
 from fake_model import step
 
 PACKAGES = {"opencode-linux-x64": "1.18.34"}
 
 
-class OpenCode(Coding, Agent):
+class OpenCode(Talks, Works, Agent):
     denied = "not allowed (shell, by the policy: see /policy)"
     refused = "not allowed (you said no)"
 

@@ -2,12 +2,18 @@
 
 import json
 
-from agents import Agent, Coding, run
+from agents import Agent, Works, run
 
 PACKAGES = {"@qwen-code/qwen-code": "0.24.4"}
 
 
-class QwenCode(Coding, Agent):
+class QwenCode(Works, Agent):
+    denied = "not allowed (shell, by the policy: see /policy)"
+    refused = "not allowed (you said no)"
+
+    def runs(self, words):
+        return b"--acp" in words and b"supervise" not in words
+
     def settle(self):
         self.kairo.config(acp__preset="qwen")
         self.write(".qwen/settings.json", json.dumps({
