@@ -158,12 +158,12 @@ static void finish(struct model *m, enum engine_fail fail, enum stream_answer an
 	struct model_result r = { .fail = fail, .answer = answer };
 	struct stream *stream = m->stream;
 
+	if (fail != ENGINE_OK) /* before the attempt goes, whose words they may be */
+		safe_detail(words, m->api_key, &detail);
 	/* The receiver may ask again at once: what belongs to this attempt is set aside first. */
 	m->stream = NULL;
 	attempt_clear(m);
 	step(m, MODEL_IDLE);
-	if (fail != ENGINE_OK)
-		safe_detail(words, m->api_key, &detail);
 	r.detail = str_cstr(&detail);
 	r.stream = stream;
 	m->env.on_done(m->env.arg, &r);
