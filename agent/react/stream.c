@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/react/halves.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -37,6 +38,7 @@ struct stream {
 	char finish[32];
 	struct stream_usage usage;
 	struct fault fault;
+	struct halves halves;
 };
 
 static const struct json_limits event_limits = {
@@ -44,6 +46,8 @@ static const struct json_limits event_limits = {
 	.depth = 32,
 	.nodes = 200000,
 	.nul = JSON_NUL_REPAIR,
+	.repair_utf8 =
+		true, /* of half surrogate pairs: the bytes themselves are looked at before */
 };
 
 int stream_open(struct stream **out, const struct stream_sink *sink, struct err *e)
@@ -426,18 +430,26 @@ static int take_object(struct stream *s, const struct json *j, bool error, struc
 static int take_text(struct stream *s, struct view data, size_t max, bool error, struct err *e)
 {
 	struct json_limits lim = event_limits;
+	struct str joined = STR_INIT(STREAM_TOTAL_MAX + 16);
+	struct view whole = halves_join(&s->halves, data, &joined);
 	struct json *j = NULL;
-	int rc;
+	int rc = -1;
 
 	lim.bytes = max;
-	if (json_read(&j, data, &lim, e) < 0) {
-		if (!error)
-			return err_wrap(e, "the answer");
+	if (!str_ok(&joined))
+		(void)err_set(e, E_NOMEM, "the answer");
+	else if (!utf8_valid(data))
+		(void)err_set(e, E_FORMAT, "the answer: not valid UTF-8");
+	else if (json_read(&j, whole, &lim, e) == 0)
+		rc = take_object(s, j, error, e);
+	else if (!error)
+		(void)err_wrap(e, "the answer");
+	if (!j && error) {
 		fault_plain(&s->fault, data);
-		return err_set(e, E_NET, "the provider reports an error");
+		(void)err_set(e, E_NET, "the provider reports an error");
 	}
-	rc = take_object(s, j, error, e);
 	json_free(&j);
+	str_release(&joined);
 	return rc;
 }
 
@@ -529,6 +541,7 @@ static void finish_args(struct slot *slot)
 
 	lim.bytes = STREAM_ARGS_MAX;
 	lim.nul = JSON_NUL_REFUSE;
+	lim.repair_utf8 = false;
 	if (slot->too_long)
 		(void)str_adds(&why, "they are over 1 MiB");
 	else if (view_trim(str_view(&slot->args)).n == 0)

@@ -4,7 +4,7 @@
  * calls fit for the protocol, usage, or what went wrong. Takes what OpenAI-compatible servers send,
  * their quirks included: calls told apart by index, id or order; ids that are missing, empty, twice
  * or not text; three forms of reasoning; errors inside a good stream; a whole answer instead of a
- * stream. */
+ * stream; characters torn into halves of a surrogate pair (one that stays alone becomes U+FFFD). */
 #ifndef AGENT_REACT_STREAM_H
 #define AGENT_REACT_STREAM_H
 

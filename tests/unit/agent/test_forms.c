@@ -36,6 +36,31 @@ static const struct {
 		"text 你好" },
 	{ "four-byte characters", DELTA("\"content\":\"\xf0\x9f\x98\x80\"") FINISH("stop"),
 		"text \xf0\x9f\x98\x80" },
+	{ "a pair in two halves",
+		DELTA("\"content\":\"a\\ud83d\"") DELTA("\"content\":\"\\uDE42b\"") FINISH("stop"),
+		"text a\xf0\x9f\x99\x82"
+		"b" },
+	{ "two of them, with keepalives between",
+		DELTA("\"content\":\"\\uD83D\"") ": ping||" DELTA("\"content\":\"\"")
+			DELTA("\"content\":\"\\ude42\\ud83d\"") DELTA("\"content\":\"\\ude00\"")
+				FINISH("stop"),
+		"text \xf0\x9f\x99\x82\xf0\x9f\x98\x80" },
+	{ "a pair that is whole", DELTA("\"content\":\"\\ud83d\\ude42\"") FINISH("stop"),
+		"text \xf0\x9f\x99\x82" },
+	{ "no halves, though they look so",
+		DELTA("\"content\":\"\\\\ud83d\"") DELTA("\"content\":\"\\\\ude42\\\"\\\\\"")
+			FINISH("stop"),
+		"text \\ud83d\\ude42\"\\" },
+	{ "halves that stay alone",
+		DELTA("\"content\":\"a\\ude42b\\ud83dc\"") DELTA("\"content\":\"\\ude00\"")
+			FINISH("stop"),
+		"text a\xef\xbf\xbd"
+		"b\xef\xbf\xbd"
+		"c\xef\xbf\xbd" },
+	{ "arguments with a pair in two halves",
+		CALL("\"index\":0,\"id\":\"x\"," FUNCTION("f", "{\\\"a\\\":\\\"\\ud83d"))
+			CALL("\"index\":0," MORE("\\ude42\\\"}")) FINISH("tool_calls"),
+		"calls x f {\"a\":\"\xf0\x9f\x99\x82\"};" },
 	{ "no [DONE]", DELTA("\"content\":\"a\"") FINISH("stop"), "text a" },
 	{ "no finish reason", DELTA("\"content\":\"a\"") DONE, "text a" },
 	{ "neither", DELTA("\"content\":\"a\""), "broken a" },
