@@ -11,6 +11,7 @@
 #define SHOWN_LEAST  100  /* whatever the size of a part */
 #define AROUND_CHARS 200  /* room for the first line, the fence, and to say that it was cut */
 #define CHOICE_CHARS 40
+#define ANSWER_SIZE  64 /* with several numbers */
 #define OFFSETS      4
 #define OFFSET_MS    ((int64_t)10 * 60 * 1000)
 
@@ -29,6 +30,7 @@ struct question {
 	char *id;
 	int choices;
 	bool standard; /* enum approval_choice */
+	bool several;  /* any number of the choices */
 	int64_t part;
 	int64_t shown_at, deadline; /* monotonic */
 	bool hinted;
@@ -280,7 +282,8 @@ static void put_choices(struct questions *q, const struct question *it,
 			words_excerpt(out, view_of(ev->choices[i]), CHOICE_CHARS);
 	}
 	str_adds(out, "\n\n"); /* else it belongs to the last item */
-	words(out, lang, W_ASK_HOW, NUM(1), NUM(it->choices), NUM(timeout_ms(q) / 60000));
+	words(out, lang, it->several ? W_ASK_HOW_SEVERAL : W_ASK_HOW, NUM(1), NUM(it->choices),
+		NUM(timeout_ms(q) / 60000));
 }
 
 /* How much of what would be done fits beside the rest: a question is one part, and one send. */
@@ -387,6 +390,7 @@ void questions_ask(struct questions *q, const char *user, uint64_t turn,
 	step(q, it, Q_ASKED);
 	it->choices = count_choices(ev);
 	it->standard = ev->standard_choices;
+	it->several = ev->several;
 	if (it->choices < 1 || it->choices > QUESTION_CHOICES) {
 		log_warn(q->room->log, "question", "%d choices cannot be shown", it->choices);
 		step(q, it, Q_FAILED);
@@ -456,12 +460,12 @@ int64_t questions_written_at(struct questions *q, int64_t sent_at)
 }
 
 /* Full-width forms as ASCII, white space at both ends off. False: too long for an answer. */
-static bool normalize(struct view text, char out[8])
+static bool normalize(struct view text, char out[ANSWER_SIZE])
 {
 	size_t n = 0;
 
 	text = view_trim(text);
-	if (text.n > 64)
+	if (text.n > 4 * ANSWER_SIZE)
 		return false;
 	while (text.n) {
 		uint32_t c = 0;
@@ -474,9 +478,11 @@ static bool normalize(struct view text, char out[8])
 			c -= 0xfee0;
 		if (c == 0x3000 || c == 0xa0)
 			c = ' ';
+		if (c == 0x3001)
+			c = ',';
 		if (c == ' ' && (n == 0 || view_trim(text).n == 0))
 			continue;
-		if (c >= 0x80 || n == 7)
+		if (c >= 0x80 || n == ANSWER_SIZE - 1)
 			return false;
 		out[n++] = (char)c;
 	}
@@ -486,22 +492,52 @@ static bool normalize(struct view text, char out[8])
 	return n > 0;
 }
 
-/* "2", or "B2": a letter, or 0, and the number. */
-static bool parse(struct view text, char *letter, int *number)
+/* What an answer says: "2", "B2", and where several may be chosen "B1 3". */
+struct answer {
+	char letter; /* 0: none */
+	int numbers[QUESTION_CHOICES];
+	int n;
+};
+
+static bool is_gap(char c)
 {
-	char z[8];
-	const char *p = z;
+	return c == ' ' || c == ',';
+}
+
+static bool parse_number(struct view word, struct answer *out)
+{
 	unsigned long long n;
 
+	if (out->n == QUESTION_CHOICES || word.n > 3 || (word.n > 1 && word.p[0] == '0') ||
+		parse_u64(word, &n) < 0)
+		return false;
+	out->numbers[out->n++] = (int)n;
+	return true;
+}
+
+static bool parse(struct view text, struct answer *out)
+{
+	char z[ANSWER_SIZE];
+	const char *p = z;
+
+	*out = (struct answer){ .n = 0 };
 	if (!normalize(text, z))
 		return false;
-	*letter = '\0';
 	if ((*p | 0x20) >= 'a' && (*p | 0x20) <= 'z')
-		*letter = (char)(*p++ & ~0x20);
-	if (strlen(p) > 3 || (p[0] == '0' && p[1]) || parse_u64(view_of(p), &n) < 0)
-		return false;
-	*number = (int)n;
-	return true;
+		out->letter = (char)(*p++ & ~0x20);
+	for (;;) {
+		size_t n = 0;
+
+		while (p[n] && !is_gap(p[n]))
+			n++;
+		if (!parse_number((struct view){ p, n }, out))
+			return false;
+		p += n;
+		if (!*p)
+			return true;
+		while (is_gap(*p))
+			p++;
+	}
 }
 
 static int open_for(struct questions *q, const char *user, char letter, struct question **found)
@@ -521,33 +557,52 @@ static int open_for(struct questions *q, const char *user, char letter, struct q
 	return n;
 }
 
-static enum question_verdict judge(const struct question *it, int number, int64_t written_at)
+static enum question_verdict judge(const struct question *it, const struct answer *a,
+	int64_t written_at)
 {
+	if (a->n > 1 && !it->several)
+		return QUESTION_NONE;
 	if (it->state != Q_SHOWN || written_at < it->shown_at)
 		return QUESTION_EARLY;
-	if (number < 1 || number > it->choices)
-		return QUESTION_RANGE;
+	for (int i = 0; i < a->n; i++)
+		if (a->numbers[i] < 1 || a->numbers[i] > it->choices)
+			return QUESTION_RANGE;
 	return QUESTION_ANSWER;
+}
+
+/* As engine.h has it. */
+static int choice_of(const struct question *it, const struct answer *a)
+{
+	unsigned int mask = 0;
+
+	if (!it->several)
+		return a->numbers[0] - 1;
+	for (int i = 0; i < a->n; i++)
+		mask |= 1U << (a->numbers[i] - 1);
+	return (int)mask;
 }
 
 int questions_read(struct questions *q, const char *user, struct view text, int64_t written_at,
 	struct question_reading *out, struct err *e)
 {
 	struct question *it = NULL;
+	struct answer answer;
 	struct peer peer;
-	char letter;
-	int number, n;
+	int n;
 
 	*out = (struct question_reading){ .verdict = QUESTION_NONE };
-	if (!parse(text, &letter, &number))
+	if (!parse(text, &answer))
 		return 0;
-	n = open_for(q, user, letter, &it);
-	if (n > 1) {
-		out->verdict = QUESTION_WHICH;
-	} else if (n == 1) {
-		out->verdict = judge(it, number, written_at);
+	n = open_for(q, user, answer.letter, &it);
+	if (n == 1) {
+		out->verdict = judge(it, &answer, written_at);
 		out->serial = it->serial;
-		out->choice = number - 1;
+		if (out->verdict == QUESTION_ANSWER)
+			out->choice = choice_of(it, &answer);
+	} else if (answer.n > 1) {
+		return 0; /* more than a number belongs to no question in particular */
+	} else if (n > 1) {
+		out->verdict = QUESTION_WHICH;
 	} else {
 		if (peer_load(q->room, user, &peer, e) < 0)
 			return -1;

@@ -1,6 +1,7 @@
 /* channel/question.h: the questions a turn has asked, shown on the phone with numbered choices, and
  * the answers that count: the number alone, written after the question was shown. Where two are
- * open, the question's letter goes before the number ("B1"). */
+ * open, the question's letter goes before the number ("B1"); where several may be chosen, so may be
+ * their numbers ("1 3", "B1 3"). */
 #ifndef CHANNEL_QUESTION_H
 #define CHANNEL_QUESTION_H
 
@@ -48,7 +49,7 @@ enum question_verdict {
 struct question_reading {
 	enum question_verdict verdict;
 	unsigned int serial; /* of the question */
-	int choice;          /* from 0 */
+	int choice;          /* as engine.h has it: from 0, or a mask */
 };
 
 /* When did the sender write it, by our monotonic clock? sent_at as claimed (0: unknown); the offset

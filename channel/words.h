@@ -97,6 +97,7 @@ enum word {
 	W_CHOICE_NO,
 	W_CHOICE_STOP,
 	W_ASK_HOW, /* {1} first, {2} last, {3} minutes */
+	W_ASK_HOW_SEVERAL,
 	W_ASK_CLOSED,
 	W_ASK_RANGE, /* {1} number of choices */
 	W_ASK_WHICH, /* {1} the codes */

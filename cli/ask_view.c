@@ -16,6 +16,7 @@ struct line {
 	int64_t ticket, ms;
 	struct view choices[CHOICE_MAX];
 	int nchoices;
+	bool several;
 };
 
 static void show_text(struct ask_view *v, struct view text)
@@ -97,6 +98,7 @@ static void ask(struct ask_view *v, const struct line *l)
 		.text = l->text,
 		.choices = l->choices,
 		.n = l->nchoices,
+		.several = l->several,
 		.ms = l->ms };
 	struct err e = ERR_INIT;
 
@@ -135,6 +137,7 @@ static int read_line(const struct json *j, struct line *l, struct err *e)
 		json_get_str(j, "detail", JSON_OPTIONAL, 0, 1024, &l->detail, e) < 0 ||
 		json_get_str(j, "id", JSON_OPTIONAL, 0, 128, &l->id, e) < 0 ||
 		json_get_int(j, "ticket", JSON_OPTIONAL, 0, INT64_MAX, &l->ticket, e) < 0 ||
+		json_get_bool(j, "several", JSON_OPTIONAL, &l->several, e) < 0 ||
 		json_get_int(j, "ms", JSON_OPTIONAL, 0, INT64_MAX, &l->ms, e) < 0)
 		return -1;
 	return read_choices(j, l, e);

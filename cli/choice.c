@@ -22,6 +22,7 @@ struct choice {
 	struct watch *watch;
 	struct timer *timer;
 	int n;
+	bool several;
 	struct str line;
 };
 
@@ -61,19 +62,39 @@ static void choice_on_time(void *arg)
 }
 
 /* The number alone counts. -1: it is none of them. */
-static int read_choice(const struct choice *c, struct view line)
+static int read_number(const struct choice *c, struct view v)
 {
 	unsigned long long n;
-	struct view v = view_trim(line);
 
 	if (v.n == 0 || v.p[0] == '0' || parse_u64(v, &n) < 0 || n > (unsigned)c->n)
 		return -1;
 	return (int)n - 1;
 }
 
+static int read_choice(const struct choice *c, struct view line)
+{
+	struct view v = view_trim(line);
+	unsigned int mask = 0;
+
+	if (!c->several)
+		return read_number(c, v);
+	while (v.n > 0) {
+		size_t end_of_word = view_find(v, ' ');
+		int choice = read_number(c, view_cut(v, end_of_word));
+
+		if (choice < 0)
+			return -1;
+		mask |= 1U << choice;
+		v = view_trim(view_from(v, end_of_word));
+	}
+	return mask ? (int)mask : -1;
+}
+
 static void show_prompt(struct choice *c)
 {
-	fprintf(c->out, "Your answer, 1 to %d: ", c->n);
+	fprintf(c->out,
+		c->several ? "Your answer, numbers from 1 to %d: " : "Your answer, 1 to %d: ",
+		c->n);
 	fflush(c->out);
 }
 
@@ -165,6 +186,7 @@ int choice_open(struct choice **out, struct loop *l, const struct choice_ask *as
 	c->cb = cb;
 	c->arg = arg;
 	c->n = ask->n;
+	c->several = ask->several;
 	c->line = (struct str)STR_INIT(2 * TTY_LINE);
 	asks = open_terminal(c) == 0;
 	if (timer_new(&c->timer, l, choice_on_time, c, e) < 0 ||

@@ -2,6 +2,7 @@
 #ifndef CLI_CHOICE_H
 #define CLI_CHOICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -17,10 +18,11 @@ struct choice_ask {
 	struct view text; /* what would be done; untrusted */
 	const struct view *choices;
 	int n;
-	int64_t ms; /* time to answer */
+	bool several; /* any number of them may be chosen */
+	int64_t ms;   /* time to answer */
 };
 
-/* choice: an index, ANSWER_NONE, or ANSWER_UNASKED where this process has no terminal or is not in
+/* choice: an index (of several a mask, bit i for choice i), ANSWER_NONE, or ANSWER_UNASKED where this process has no terminal or is not in
  * front of it. Once, from the loop; the question is closed by then. */
 typedef void choice_cb(void *arg, int choice);
 

@@ -6,7 +6,8 @@
  *   POST /v1/ask                        {"text":"..."}: events as JSON lines, streamed; leaving
  *                                       cancels
  *   POST /v1/answer                     {"ticket":N,"id":"...","choice":N}: to a question among these
- *                                       events, which has ticket and id; choice from 0, or negative
+ *                                       events, which has ticket and id; choice from 0, or negative;
+ *                                       to one with "several" the sum of 2^choice
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -137,7 +138,8 @@ static int on_answer(struct app *a, const struct json *body, struct str *out, st
 
 	if (json_get_int(body, "ticket", JSON_REQUIRED, 1, INT64_MAX, &ticket, e) < 0 ||
 		json_get_str(body, "id", JSON_REQUIRED, 1, 128, &id, e) < 0 ||
-		json_get_int(body, "choice", JSON_REQUIRED, ANSWER_UNASKED, 1000, &choice, e) < 0 ||
+		json_get_int(body, "choice", JSON_REQUIRED, ANSWER_UNASKED, 1 << SEVERAL_MAX,
+			&choice, e) < 0 ||
 		control_ask_answer(app_control(a), (uint64_t)ticket, id.p, (int)choice, e) < 0)
 		return -1;
 	return str_adds(out, "{}");
@@ -221,6 +223,8 @@ static void put_question(struct json_out *w, const struct engine_event *ev,
 	json_put_z(w, "id", ev->id);
 	json_put_u64(w, "ticket", f->ticket);
 	json_put_int(w, "ms", f->ask_ms);
+	if (ev->several)
+		json_put_bool(w, "several", true);
 	json_open_array(w, "choices");
 	for (int i = 0; ev->standard_choices && i < APPROVAL_CHOICES; i++) {
 		str_reset(&word);

@@ -235,6 +235,12 @@ void service_refuse(struct acp *a, const struct rpc_id *id, int code, struct vie
 void services_vouch(struct acp *a, struct view deed);
 bool services_vouched(const struct acp *a, const char *deed);
 
+/* Do params name the session of the turn that runs? */
+bool services_in_turn(const struct acp *a, const struct json *params);
+
+/* forms.c: the agent's forms, answered or declined. */
+void forms_take(struct acp *a, const struct rpc_id *id, const struct json *params);
+
 /* unasked.c: a call of the agent's own tools has ended: did it ask, if policy wants that? */
 void unasked_check(struct acp *a, const struct card *c);
 

@@ -227,6 +227,10 @@ static int greet(struct acp_link *l, struct err *e)
 	json_put_bool(w, "writeTextFile", l->env.fs);
 	json_close(w);
 	json_put_bool(w, "terminal", l->env.terminal);
+	json_open(w, "elicitation");
+	json_open(w, "form");
+	json_close(w);
+	json_close(w);
 	json_open(w, "session");
 	json_open(w, "configOptions");
 	json_open(w, "boolean");

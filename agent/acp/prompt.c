@@ -210,6 +210,10 @@ void prompt_on_request(void *arg, const struct rpc_id *id, const char *method,
 		asks_take(a, id, params);
 		return;
 	}
+	if (strcmp(method, "elicitation/create") == 0) {
+		forms_take(a, id, params);
+		return;
+	}
 	if (services_take(a, id, method, params))
 		return;
 	(void)snprintf(text, sizeof(text), "the client has no method %s", method);

@@ -53,11 +53,11 @@ static enum method find_method(const char *name)
 }
 
 /* What is begun, is begun for the turn that runs. */
-static bool in_turn(const struct acp *a, const struct json *params)
+bool services_in_turn(const struct acp *a, const struct json *params)
 {
 	struct view session;
 
-	return a->state == ACP_PROMPTING && !a->cancelled && a->tools &&
+	return a->state == ACP_PROMPTING && !a->cancelled && json_type(params) == JSON_OBJECT &&
 	       json_get_str(params, "sessionId", JSON_REQUIRED, 1, STORE_SESSION_MAX, &session,
 		       NULL) == 1 &&
 	       view_eq(session, str_view(&a->session));
@@ -65,7 +65,7 @@ static bool in_turn(const struct acp *a, const struct json *params)
 
 static void begin(struct acp *a, const struct rpc_id *id, enum method m, const struct json *params)
 {
-	if (!in_turn(a, params))
+	if (!services_in_turn(a, params))
 		service_refuse(a, id, RPC_BAD_PARAMS, VIEW("no task of this session is running"));
 	else if (m == T_CREATE)
 		terms_create(a, id, params);

@@ -7,10 +7,16 @@
 
 static void answer(struct fix *f, const char *id)
 {
-	if (f->choice == LEAVE_OPEN)
+	int choice = f->choice;
+
+	if (f->nchoices > 0) {
+		choice = *f->choices++;
+		f->nchoices--;
+	}
+	if (choice == LEAVE_OPEN)
 		f->engine->ops->cancel(f->engine, f->turn);
 	else
-		assert_int_equal(0, f->engine->ops->answer(f->engine, id, f->choice, NULL));
+		assert_int_equal(0, f->engine->ops->answer(f->engine, id, choice, NULL));
 }
 
 void on_event(void *arg, const struct engine_event *ev)
@@ -42,7 +48,7 @@ void on_event(void *arg, const struct engine_event *ev)
 		answer(f, ev->id);
 		break;
 	case ENGINE_QUESTION:
-		(void)str_addf(&f->seen, "{?%.*s", VIEW_FMT(ev->text));
+		(void)str_addf(&f->seen, "{%s%.*s", ev->several ? "*" : "?", VIEW_FMT(ev->text));
 		for (const char *const *c = ev->choices; *c; c++)
 			(void)str_addf(&f->seen, "|%s", *c);
 		(void)str_addc(&f->seen, '}');

@@ -33,7 +33,9 @@ struct fix {
 	char detail[400];
 	struct str text, seen;
 	bool cancel_on_text;
-	int choice;         /* the answer to whatever is asked */
+	int choice;         /* the answer to whatever is asked, once these have been given: */
+	const int *choices; /* as many as nchoices */
+	size_t nchoices;
 	struct str notices; /* "{user: text}" of what came outside of any turn */
 	/* for the next open_engine */
 	struct acp_settings settings;

@@ -611,6 +611,171 @@ static void two_permissions_at_once_are_both_answered(void **state)
 				     "\"optionId\":\"ja\"}}"));
 }
 
+/* --- Forms ------------------------------------------------------------------------------------ */
+
+#define FORM(properties, required) \
+	CALL("elicitation/create", \
+		"\"mode\":\"form\",\"message\":\"Please choose\",\"requestedSchema\":{\"type\":" \
+		"\"object\",\"properties\":{" properties "},\"required\":[" required "]}")
+#define COLOUR \
+	"\"q0\":{\"type\":\"string\",\"title\":\"Colour\",\"oneOf\":[{\"const\":\"r\",\"title\":" \
+	"\"red\",\"description\":\"warm\"},{\"const\":\"b\",\"title\":\"blue\"}]}"
+#define FRUIT \
+	"\"q1\":{\"type\":\"array\",\"title\":\"Fruit\",\"minItems\":1,\"items\":{\"anyOf\":[{" \
+	"\"const\":\"a\",\"title\":\"apple\"},{\"const\":\"p\",\"title\":\"pear\"},{\"const\":" \
+	"\"l\",\"title\":\"plum\"}]}}"
+#define SURE "\"q2\":{\"type\":\"boolean\",\"title\":\"Sure?\"}"
+#define FREE "\"q3\":{\"type\":\"string\",\"title\":\"Say\"}"
+#define AGE  "\"q4\":{\"type\":\"integer\"}"
+#define ENUM "\"q5\":{\"type\":\"string\",\"enum\":[\"x\",\"y\"],\"description\":\"which\"}"
+
+static void a_form_is_asked_question_by_question(void **state)
+{
+	static const struct {
+		const char *form, *seen, *answer;
+		int choices[4];
+		size_t n;
+	} table[] = {
+		{ FORM(COLOUR "," FRUIT "," SURE, "\"q0\",\"q1\",\"q2\""),
+			"{?Please choose\nColour|red (warm)|blue}{*Fruit|apple|pear|plum}"
+			"{?Sure?|Yes|No}",
+			"{\"action\":\"accept\",\"content\":{\"q0\":\"b\",\"q1\":[\"a\",\"l\"],"
+			"\"q2\":false}}",
+			{ 1, 5, 1 }, 3 },
+		/* what need not be answered can be skipped */
+		{ FORM(COLOUR "," FRUIT "," SURE, ""),
+			"{?Please choose\nColour|red (warm)|blue|Skip}{*Fruit|apple|pear|plum|Skip}"
+			"{?Sure?|Yes|No|Skip}",
+			"{\"action\":\"accept\",\"content\":{\"q2\":true}}", { 2, 8, 0 }, 3 },
+		{ FORM(ENUM, "\"q5\""), "{?Please choose\nq5\nwhich|x|y}",
+			"{\"action\":\"accept\",\"content\":{\"q5\":\"x\"}}", { 0 }, 1 },
+		/* free text and numbers: left out, or the whole is declined */
+		{ FORM(FREE "," SURE "," AGE, "\"q2\""), "{?Please choose\nSure?|Yes|No}",
+			"{\"action\":\"accept\",\"content\":{\"q2\":true}}", { 0 }, 1 },
+		{ FORM(SURE "," FREE, "\"q2\",\"q3\""), "", "{\"action\":\"decline\"}", { 0 }, 0 },
+		{ FORM(AGE, "\"q4\""), "", "{\"action\":\"decline\"}", { 0 }, 0 },
+		/* nobody answers, and nothing could be shown */
+		{ FORM(SURE "," ENUM, ""), "{?Please choose\nSure?|Yes|No|Skip}",
+			"{\"action\":\"decline\"}", { ANSWER_NONE }, 1 },
+		{ FORM(SURE, ""), "{?Please choose\nSure?|Yes|No|Skip}", "{\"action\":\"decline\"}",
+			{ ANSWER_UNASKED }, 1 },
+		/* a message alone is a yes or a no */
+		{ FORM("", ""), "{?Please choose|Yes|No}", "{\"action\":\"accept\",\"content\":{}}",
+			{ 0 }, 1 },
+		{ FORM("", ""), "{?Please choose|Yes|No}", "{\"action\":\"decline\"}", { 1 }, 1 },
+		{ CALL("elicitation/create",
+			  "\"mode\":\"url\",\"url\":\"https://x/\",\"message\":\"\""),
+			"", "{\"action\":\"decline\"}", { 0 }, 0 },
+		{ CALL("elicitation/create", "\"mode\":\"form\",\"message\":7"), "",
+			"\"error\":{\"code\":-32602", { 0 }, 0 },
+		{ CALL("elicitation/create", "\"mode\":\"form\""), "", "\"error\":{\"code\":-32602",
+			{ 0 }, 0 },
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char script[2500];
+
+		(void)snprintf(script, sizeof(script), TURN("%s"), table[i].form);
+		with_policy(f, &denying);
+		f->choices = table[i].choices;
+		f->nchoices = table[i].n;
+		run(f, script);
+		assert_string_equal("done", str_cstr(&f->text));
+		assert_string_equal(table[i].seen, str_cstr(&f->seen));
+		if (count(f, table[i].answer) != 1)
+			fail_msg("%s", table[i].form);
+	}
+	assert_int_equal(1, count(f, "\"elicitation\":{\"form\":{}}"));
+}
+
+static void so_many_must_be_chosen(void **state)
+{
+	static const char *const form =
+		FORM("\"q\":{\"type\":\"array\",\"title\":\"Two\",\"minItems\":2,\"maxItems\":2,"
+		     "\"items\":{\"enum\":[\"a\",\"b\",\"c\"]}}",
+			"\"q\"");
+	static const struct {
+		int choices[3];
+		size_t asked;
+		const char *answer;
+	} table[] = {
+		{ { 3 }, 1, "{\"action\":\"accept\",\"content\":{\"q\":[\"a\",\"b\"]}}" },
+		{ { 1, 7, 6 }, 3, "{\"action\":\"accept\",\"content\":{\"q\":[\"b\",\"c\"]}}" },
+		{ { 1, 1, 1 }, 3, "{\"action\":\"decline\"}" },
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char script[1000];
+
+		(void)snprintf(script, sizeof(script), TURN("%s"), form);
+		with_policy(f, &denying);
+		f->choices = table[i].choices;
+		f->nchoices = 3;
+		run(f, script);
+		f->nchoices = 0;
+		assert_int_equal(table[i].asked, questions(f));
+		assert_non_null(
+			strstr(str_cstr(&f->seen), "{*Please choose\nTwo\n(choose 2 to 2)|a|b|c}"));
+		assert_int_equal(1, count(f, table[i].answer));
+	}
+}
+
+static void a_form_is_bounded(void **state)
+{
+	struct fix *f = *state;
+
+	/* 20 choices can be shown and 21 cannot; ten questions are asked, and no more */
+	for (int n = 20; n <= 21; n++) {
+		struct str script = STR_INIT(1 << 16);
+
+		(void)str_adds(&script,
+			"{\"session/prompt\":[{\"ask\":{\"method\":\"elicitation/create\","
+			"\"params\":{\"sessionId\":\"$session\",\"requestedSchema\":{"
+			"\"properties\":{\"q\":{\"type\":\"string\",\"enum\":[\"0\"");
+		for (int i = 1; i < n; i++)
+			(void)str_addf(&script, ",\"%d\"", i);
+		(void)str_adds(&script, "]}},\"required\":[\"q\"]}}}}," TEXT("done") "," END "]}");
+		f->choice = 19;
+		with_policy(f, &denying);
+		run(f, str_cstr(&script));
+		assert_int_equal(n == 20, count(f, "\"content\":{\"q\":\"19\"}"));
+		assert_int_equal(n != 20, count(f, "{\"action\":\"decline\"}"));
+		str_release(&script);
+	}
+	for (int n = 10; n <= 11; n++) {
+		struct str script = STR_INIT(1 << 16);
+
+		(void)str_adds(&script,
+			"{\"session/prompt\":[{\"ask\":{\"method\":\"elicitation/create\","
+			"\"params\":{\"sessionId\":\"$session\",\"requestedSchema\":{"
+			"\"required\":[\"q10\"],\"properties\":{");
+		for (int i = 0; i < n; i++)
+			(void)str_addf(&script, "%s\"q%d\":{\"type\":\"boolean\"}", i ? "," : "",
+				i);
+		(void)str_adds(&script, "}}}}}," TEXT("done") "," END "]}");
+		f->choice = 0;
+		with_policy(f, &denying);
+		run(f, str_cstr(&script));
+		assert_int_equal(n == 10 ? 10 : 0, questions(f));
+		str_release(&script);
+	}
+}
+
+static void a_stop_cancels_a_form_at_once(void **state)
+{
+	static const int choices[] = { 0, LEAVE_OPEN };
+	struct fix *f = *state;
+
+	with_policy(f, &denying);
+	f->choices = choices;
+	f->nchoices = 2;
+	run(f, TURN(FORM(COLOUR "," SURE, "\"q0\",\"q2\"")));
+	assert_int_equal(ENGINE_FAIL_CANCELLED, f->fail);
+	assert_int_equal(1, count(f, "{\"action\":\"cancel\"}"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -634,6 +799,10 @@ int main(void)
 		T(a_stop_and_a_death_and_the_end_leave_no_terminal),
 		T(what_is_done_unasked_is_flagged_and_strict_stops),
 		T(two_permissions_at_once_are_both_answered),
+		T(a_form_is_asked_question_by_question),
+		T(so_many_must_be_chosen),
+		T(a_form_is_bounded),
+		T(a_stop_cancels_a_form_at_once),
 	};
 
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -220,6 +220,73 @@ static void the_number_alone_counts(void **state)
 	assert_int_equal(0, house_rows(h, INBOX_WAITING));
 }
 
+static void where_several_may_be_chosen_their_numbers_count(void **state)
+{
+	static const char *const fruit[] = { "apple", "pear", "plum", NULL };
+	static const struct {
+		const char *text;
+		int mask;
+	} rows[] = { { "2", 2 }, { "1 3", 5 }, { "3,1", 5 }, { "1、2", 3 }, { "１，２　３", 7 },
+		{ "1  1", 1 }, { " F2, 3 ", 6 } };
+	struct house *h = *state;
+	struct engine_event ev = { .type = ENGINE_QUESTION, .choices = fruit, .several = true };
+
+	ev.turn = h->engine.turn;
+	ev.text = VIEW("Fruit?");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "%s", rows[i].text);
+		ev.id = "q";
+		h->engine.engine.on_event(h->engine.engine.arg, &ev);
+		house_wait(h, 2000);
+		if (i == 0)
+			assert_string_equal(
+				"[A] Fruit?\n1. apple\n2. pear\n3. plum\n\nYou may choose "
+				"several: reply with numbers from 1 to 3 only, with spaces "
+				"between, within 10 min.",
+				last(h));
+		if (i == 6)
+			memcpy(strchr(text, 'F'), "G", 1); /* its letter by now */
+		house_hear(h, OWNER, text);
+		assert_int_equal((int)i + 1, h->engine.answers);
+		assert_int_equal(rows[i].mask, h->engine.choice);
+	}
+	assert_int_equal(0, house_rows(h, INBOX_WAITING));
+}
+
+static void near_misses_among_several_do_not_count(void **state)
+{
+	static const char *const fruit[] = { "apple", "pear", "plum", NULL };
+	static const char *const texts[] = { "1 and 3", "1,", ",1", "1 3 x", "1-3", "A 1", "1;3" };
+	struct house *h = *state;
+	struct engine_event ev = { .type = ENGINE_QUESTION, .choices = fruit, .several = true };
+
+	ev.turn = h->engine.turn;
+	ev.text = VIEW("Fruit?");
+	ev.id = "q";
+	h->engine.engine.on_event(h->engine.engine.arg, &ev);
+	house_wait(h, 2000);
+	h->settings.queue_limit = 100;
+	assert_int_equal(0, control_apply(h->control, &h->settings, NULL));
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		house_hear(h, OWNER, texts[i]);
+		house_wait(h, 2000);
+	}
+	assert_int_equal(7, house_rows(h, INBOX_WAITING));
+	/* one of them out of range: none counts, and it is told */
+	house_hear(h, OWNER, "1 4");
+	house_hear(h, OWNER, "0 1");
+	house_wait(h, 2000);
+	assert_int_equal(2, fake_count(&h->w.wire, "There is no such choice"));
+	assert_int_equal(0, h->engine.answers);
+	house_hear(h, OWNER, "1 3");
+	assert_int_equal(5, h->engine.choice);
+	/* several numbers when nothing is open are words like others */
+	house_hear(h, OWNER, "1 3");
+	assert_int_equal(8, house_rows(h, INBOX_WAITING));
+}
+
 static void the_code_counts_too(void **state)
 {
 	struct house *h = *state;
@@ -692,6 +759,8 @@ int main(void)
 		T(a_question_is_one_part_whatever_its_size),
 		T(controls_never_reach_the_phone),
 		T(the_number_alone_counts),
+		T(where_several_may_be_chosen_their_numbers_count),
+		T(near_misses_among_several_do_not_count),
 		T(the_code_counts_too),
 		T(near_misses_never_consent),
 		T(a_number_out_of_range_is_told),
