@@ -211,12 +211,14 @@ static void check_sandbox(struct doctor *d)
 		bad(d, true, "sandbox", "install kairo again: cmake --install BUILD", "%s", e.msg);
 		return;
 	}
-	if (workspace_find(path, d->cfg->workspace, d->home->root, false, &e) < 0)
+	/* Before there is a workspace, what this machine can do is tried with another folder. */
+	bool there = workspace_find(path, d->cfg->workspace, d->home->root, false, &e) == 0;
+	if (!there && (e.code != E_NOTFOUND || copy_z(path, sizeof(path), VIEW("/tmp")) < 0))
 		return; /* said above */
 	const struct tools_env env = { .loop = d->loop,
 		.helper = helper,
 		.workspace = path,
-		.hide = d->home->root,
+		.hide = there ? d->home->root : NULL,
 		.sandbox_required = !strcmp(d->cfg->sandbox.mode, "required") };
 	if (tools_open(&d->tools, &env, &e) < 0) {
 		bad(d, true, "sandbox", "see the message", "%s", e.msg);

@@ -179,7 +179,9 @@ class Machine(Doctor):
 
     def test_a_workspace_that_is_not_there_yet(self):
         self.kairo.config(workspace=os.path.join(self.folder, "later"))
-        self.assertEqual(self.doctor(0)["workspace"][0], "warn")
+        said = self.doctor(0)
+        self.assertEqual(said["workspace"][0], "warn")
+        self.assertIn("files: ", said["sandbox"][1])
 
     @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_a_workspace_that_cannot_be_written(self):
