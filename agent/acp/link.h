@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 
-#define LINK_START_MS    30000 /* for its answer to "initialize" (acp, section 2) */
+#define LINK_START_MS    60000 /* for its answer to "initialize": a cold Node on a small machine */
 #define LINK_BACKOFF_MS  1000  /* after the first short life; doubles */
 #define LINK_BACKOFF_CAP 60000
 #define LINK_LASTING_MS  60000 /* a life that long counts as a good one */

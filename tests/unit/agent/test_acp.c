@@ -373,7 +373,7 @@ static void silence_at_the_start_is_bounded(void **state)
 		int64_t ms;
 	} table[] = {
 		{ "{\"initialize\":[{\"sleep_ms\":600000}]}", "initialize",
-			"no answer to \"initialize\"", ENGINE_FAIL_AGENT_START, 30000 },
+			"no answer to \"initialize\"", ENGINE_FAIL_AGENT_START, 60000 },
 		{ "{\"session/new\":[{\"sleep_ms\":600000}]}", "session/new", "login",
 			ENGINE_FAIL_STALLED, ACP_OPEN_MS },
 	};
