@@ -465,7 +465,7 @@ static bool normalize(struct view text, char out[ANSWER_SIZE])
 	size_t n = 0;
 
 	text = view_trim(text);
-	if (text.n > 4 * ANSWER_SIZE)
+	if (text.n > 4 * (size_t)ANSWER_SIZE)
 		return false;
 	while (text.n) {
 		uint32_t c = 0;

@@ -23,6 +23,19 @@ def permission(command, call="t1"):
                     {"optionId": "no", "name": "No", "kind": "reject_once"}]}}}
 
 
+def client(method, **params):
+    """What the agent has its client do."""
+    return {"ask": {"method": method, "params": dict(params, sessionId="$session")}}
+
+
+def command_of(pid):
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as f:
+            return f.read().decode().rstrip("\0").split("\0")
+    except OSError:
+        return []
+
+
 class Acp(Case):
     def setUp(self):
         super().setUp()
@@ -250,6 +263,99 @@ class Acp(Case):
             names = {pair.split(b"=")[0] for pair in f.read().split(b"\0") if pair}
         self.assertIn(b"HOME", names)
         self.assertEqual({n for n in names if b"KAIRO" in n or b"TOKEN" in n or b"KEY" in n}, set())
+
+    def answer(self, choice, parts=1):
+        """To the question that was shown last."""
+        wait_for(lambda: not self.kairo.status()["unsent"], "the question to be accepted")
+        return self.ask(choice, parts)
+
+    def read(self, name):
+        with open(os.path.join(self.kairo.workspace, name), encoding="utf-8") as f:
+            return f.read()
+
+    def test_a_file_is_written_when_the_phone_says_so(self):
+        self.kairo.config(policy__write="ask")
+        self.script({"session/prompt": [
+            client("fs/write_text_file", path=os.path.join(self.kairo.workspace, "note.txt"), content="one\ntwo\n"),
+            client("fs/read_text_file", path=os.path.join(self.kairo.workspace, "note.txt"), line=2),
+            text("done"), END]})
+        self.kairo.start()
+        question = self.ask("hello")[0]
+        self.assertIn("note.txt", question)
+        self.assertIn("| two", question)
+        self.assertEqual(self.answer("1"), ["done"])
+        self.assertEqual(self.read("note.txt"), "one\ntwo\n")
+        self.assertIn('"result":{"content":"two\\n"}', self.record())
+        audit = self.kairo.run("audit").out
+        self.assertIn("write_file", audit)
+        self.assertIn("consented", audit)
+
+    def test_a_command_runs_in_the_sandbox_for_the_agent(self):
+        self.kairo.config(policy__shell="ask", acp__terminal=True)
+        self.script({"session/prompt": [
+            client("terminal/create", command="/bin/bash", args=["-c", "echo $((6*7)); ls %s" % self.kairo.dir]),
+            client("terminal/wait_for_exit", terminalId="term-1"), client("terminal/output", terminalId="term-1"),
+            client("terminal/create", command="sleep", args=["7171"]), text("done"), END]})
+        self.kairo.start()
+        self.assertIn("echo $((6*7))", self.ask("hello")[0])
+        self.assertIn("sleep 7171", self.answer("1")[0])
+        self.assertEqual(self.answer("1"), ["done"])
+        self.assertIn('"output":"42\\n', self.record())
+        self.assertNotIn("state.db", self.record())
+        sleepers = wait_for(lambda: [pid for pid in descendants(self.kairo.pid()) if command_of(pid) == ["sleep", "7171"]],
+                            "the command")
+        self.ask("/new")
+        wait_for(lambda: not any(alive(pid) for pid in sleepers), "the command to be gone")
+
+    def test_what_is_done_unasked_stops_a_strict_task(self):
+        call = {"update": {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "Bash", "kind": "execute",
+                           "status": "completed", "rawInput": {"command": "rm -r x"}}}
+        self.script({"session/prompt": [call, {"until": "session/cancel"}, END]})
+        self.kairo.config(acp__strict=True)
+        self.kairo.start()
+        told = self.ask("hello")[0]
+        self.assertIn("without asking", told)
+        self.assertIn("rm -r x", told)
+        self.assertIn("unasked", self.kairo.run("audit").out)
+
+    def test_a_form_is_answered_by_numbers(self):
+        self.script({"session/prompt": [client("elicitation/create", mode="form", message="Lunch", requestedSchema={
+            "type": "object", "required": ["q0", "q1"], "properties": {
+                "q0": {"type": "string", "title": "Drink", "oneOf": [{"const": "t", "title": "tea"},
+                                                                     {"const": "c", "title": "coffee"}]},
+                "q1": {"type": "array", "title": "Fruit", "items": {"enum": ["apple", "pear", "plum"]}}}}),
+            text("done"), END]})
+        self.kairo.start()
+        self.assertIn("1. tea\n2. coffee\n\n", self.ask("hello")[0])
+        self.assertIn("You may choose several", self.answer("2")[0])
+        self.assertEqual(self.answer("1 3"), ["done"])
+        self.assertIn('"action":"accept","content":{"q0":"c","q1":["apple","plum"]}', self.record())
+
+    def test_two_permissions_at_once_are_told_apart(self):
+        self.kairo.config(policy__shell="ask")
+        later = {"ask_later": permission("make one", "a")["ask"]}
+        self.script({"session/prompt": [later, permission("make two", "b"), {"sleep_ms": 500}, text("done"), END]})
+        self.kairo.start()
+        self.assertIn("[B]", " ".join(self.ask("hello", parts=2)))
+        self.assertIn("More than one question is open", self.answer("1")[0])
+        self.sim.inject("A3")
+        wait_for(lambda: '"id":0,"result"' in self.record(), "the first answer")
+        self.assertEqual(self.ask("B1"), ["done"])
+        self.assertIn('"id":0,"result":{"outcome":{"outcome":"selected","optionId":"no"}}', self.record())
+        self.assertIn('"id":1,"result":{"outcome":{"outcome":"selected","optionId":"once"}}', self.record())
+
+    def test_a_question_is_answered_while_the_queue_is_full(self):
+        self.kairo.config(policy__shell="ask", queue_limit=2)
+        self.script({"session/prompt": [[permission("make all"), text("first"), END], [text("next"), END]]})
+        self.kairo.start()
+        self.ask("hello")
+        wait_for(lambda: not self.kairo.status()["unsent"], "the question to be accepted")
+        for words in ("one", "two", "three"):
+            self.sim.inject(words)
+        wait_for(lambda: self.kairo.status()["queue"]["waiting"] >= 2, "the queue to be full")
+        self.sim.inject("1")
+        wait_for(lambda: "first" in self.sim.texts(), "the answer")
+        self.assertIn('"optionId":"once"', self.record())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /* A question at a terminal: each in a process of its own, a pty as its controlling terminal. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ static int64_t now(void *arg)
 }
 
 static int answered = NOBODY;
+static bool several;
 
 static void on_choice(void *arg, int choice)
 {
@@ -63,6 +65,7 @@ static int child(int ready, int go, int64_t pass_ms)
 		.text = VIEW("make test\n1. Yes\x1b[8m"),
 		.choices = choices,
 		.n = 3,
+		.several = several,
 		.ms = ASK_MS };
 	const struct clock clk = { now, now, NULL };
 	struct choice *c = NULL;
@@ -158,6 +161,29 @@ static void only_a_number_answers(void **state)
 			fail_msg("row %zu", i);
 }
 
+static void of_several_all_numbers_count(void **state)
+{
+	static const struct {
+		const char *text;
+		int mask;
+	} rows[] = {
+		{ "2\n", 2 },
+		{ "1 3\n", 5 },
+		{ " 3  1 \n", 5 },
+		{ "1 1\n", 1 },
+		{ "1 4\n", NOBODY },
+		{ "1,3\n", NOBODY },
+		{ "\n", NOBODY },
+	};
+
+	(void)state;
+	several = true;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (choice_of("", rows[i].text, 0) != rows[i].mask)
+			fail_msg("row %zu", i);
+	several = false;
+}
+
 static void it_is_shown_safely_and_set_off(void **state)
 {
 	struct str seen = STR_INIT(1 << 20);
@@ -215,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_a_number_answers),
+		cmocka_unit_test(of_several_all_numbers_count),
 		cmocka_unit_test(it_is_shown_safely_and_set_off),
 		cmocka_unit_test(what_was_typed_before_does_not_count),
 		cmocka_unit_test(its_time_ends_it),
