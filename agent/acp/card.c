@@ -234,18 +234,16 @@ static void name_path(struct card *c, struct view path)
 	replace(&c->path, path);
 }
 
+/* The first of these names is the one. */
 static void take_path(struct card *c, const struct json *input)
 {
 	static const char *const names[] = { "path", "file_path", "filePath", "filepath",
-		"abs_path", "url", NULL };
+		"abs_path", "url" };
 	struct view text;
 
-	for (const char *const *name = names; *name; name++) {
-		if (!member_text(input, *name, &text))
-			continue;
-		name_path(c, text);
-		return;
-	}
+	for (size_t i = sizeof(names) / sizeof(names[0]); i-- > 0;)
+		if (member_text(input, names[i], &text))
+			name_path(c, text);
 }
 
 static void keep_input(struct card *c, const struct json *input)

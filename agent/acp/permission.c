@@ -330,6 +330,7 @@ static void take_deed(struct permission *p, const struct card *c, const struct j
 		break;
 	case CARD_FETCH:
 		p->tool = "web_fetch";
+		p->beyond = c->unclear || c->also.n > 0; /* which one is fetched? */
 		put_args(p, "url", view_of(c->path), NULL, VIEW_NONE);
 		break;
 	default:

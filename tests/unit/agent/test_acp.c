@@ -533,6 +533,8 @@ static void policy_decides_what_an_agent_may_do(void **state)
 		{ "\"kind\":\"edit\",\"content\":[{\"type\":\"diff\",\"path\":\"a\",\"newText\":\"x\"},"
 		  "{\"type\":\"diff\",\"path\":\"b\",\"newText\":\"y\"}]",
 			"", "once", SHELL_DENY, VERDICT_ALLOW, 0 },
+		{ "\"kind\":\"edit\",\"rawInput\":{\"path\":\"a\",\"file_path\":\"/b\",\"content\":\"x\"}",
+			"files: 2\n| a\n| /b}", "no", SHELL_DENY, VERDICT_ALLOW, APPROVAL_NO },
 		/* a deed does not become a question of the agent's own words */
 		{ "\"title\":\"AskUserQuestion\",\"rawInput\":{\"command\":\"rm x\",\"questions\":[]}",
 			"", "no", SHELL_DENY, VERDICT_ALLOW, 0 },
