@@ -103,6 +103,7 @@ class Talks:
         self.kairo.idle()
         for pid in self.agents():
             os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not descendants(self.kairo.pid()), "the daemon to know")
         self.assertEqual(self.ask("recall it"), ["It was heron-4711."])
         self.sim.inject("ponder it")
         self.prompted("ponder")
