@@ -1,4 +1,6 @@
+#include <dlfcn.h>
 #include <libxml/HTMLparser.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,6 +19,16 @@
 #define ABOUT_MAX   500
 #define LANG_MAX    20
 
+/* What is used of libxml2. */
+struct library {
+	__typeof__(htmlCreatePushParserCtxt) *create;
+	__typeof__(htmlCtxtUseOptions) *use_options;
+	__typeof__(htmlParseChunk) *parse;
+	__typeof__(xmlStopParser) *stop;
+	__typeof__(xmlFreeDoc) *free_doc;
+	__typeof__(htmlFreeParserCtxt) *release;
+};
+
 /* An element that has begun. */
 struct open {
 	const xmlChar *name;
@@ -34,6 +46,7 @@ struct html {
 	struct html_doc doc;
 	struct html_page *page;
 	struct str base;
+	struct library xml;
 	htmlParserCtxtPtr parser;
 
 	struct open stack[HTML_DEPTH];
@@ -57,7 +70,7 @@ struct html {
 static void stop(struct html *h)
 {
 	h->stopped = h->page->cut = true;
-	xmlStopParser(h->parser);
+	h->xml.stop(h->parser);
 }
 
 static void fail(struct html *h)
@@ -646,24 +659,61 @@ static void parse(struct html *h, struct view page, bool (*over)(const void *), 
 			stop(h);
 			return;
 		}
-		(void)htmlParseChunk(h->parser, piece.p, (int)piece.n, 0);
+		(void)h->xml.parse(h->parser, piece.p, (int)piece.n, 0);
 		page = view_from(page, piece.n);
 	}
 	if (!h->stopped)
-		(void)htmlParseChunk(h->parser, NULL, 0, 1);
+		(void)h->xml.parse(h->parser, NULL, 0, 1);
+}
+
+/* It stays loaded: whoever reads one page may read another. */
+static int load(struct library *lib, struct err *e)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} calls[] = {
+		{ "htmlCreatePushParserCtxt", offsetof(struct library, create) },
+		{ "htmlCtxtUseOptions", offsetof(struct library, use_options) },
+		{ "htmlParseChunk", offsetof(struct library, parse) },
+		{ "xmlStopParser", offsetof(struct library, stop) },
+		{ "xmlFreeDoc", offsetof(struct library, free_doc) },
+		{ "htmlFreeParserCtxt", offsetof(struct library, release) },
+	};
+	void *so = dlopen(KAIRO_LIBXML2, RTLD_NOW | RTLD_LOCAL);
+
+	for (size_t i = 0; so && i < sizeof(calls) / sizeof(calls[0]); i++) {
+		void *call = dlsym(so, calls[i].name);
+
+		if (!call)
+			so = NULL;
+		memcpy((char *)lib + calls[i].at, &call, sizeof(call));
+	}
+	return so ? 0
+	          : err_set(e, E_UNSUPPORTED, "web pages cannot be read on this machine: %s",
+			    dlerror());
+}
+
+int html_prepare(struct err *e)
+{
+	struct library lib;
+
+	return load(&lib, e);
 }
 
 static int open_parser(struct html *h, struct err *e)
 {
 	htmlSAXHandler sax = { .startElement = on_begin, .endElement = on_end };
 
+	if (load(&h->xml, e) < 0)
+		return -1;
 	sax.characters = on_text;
 	sax.cdataBlock = on_text;
 	sax.ignorableWhitespace = on_text;
-	h->parser = htmlCreatePushParserCtxt(&sax, h, NULL, 0, NULL, XML_CHAR_ENCODING_UTF8);
+	h->parser = h->xml.create(&sax, h, NULL, 0, NULL, XML_CHAR_ENCODING_UTF8);
 	if (!h->parser)
 		return err_set(e, E_NOMEM, "a page");
-	(void)htmlCtxtUseOptions(h->parser, HTML_PARSE_RECOVER | HTML_PARSE_NOERROR |
+	(void)h->xml.use_options(h->parser, HTML_PARSE_RECOVER | HTML_PARSE_NOERROR |
 						    HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
 						    HTML_PARSE_IGNORE_ENC);
 	return 0;
@@ -696,8 +746,8 @@ static void html_free(struct html *h)
 {
 	if (h->parser) {
 		if (h->parser->myDoc)
-			xmlFreeDoc(h->parser->myDoc);
-		htmlFreeParserCtxt(h->parser);
+			h->xml.free_doc(h->parser->myDoc);
+		h->xml.release(h->parser);
 	}
 	free(h->doc.nodes);
 	free(h->doc.blocks);

@@ -35,6 +35,9 @@ enum html_kind {
 	HTML_LOGIN   /* little more than a form to sign in */
 };
 
+/* Loads what reads a page, ahead of a fence that keeps it from its files. html_read does so itself
+ * where it has not been done. */
+int html_prepare(struct err *e);
 /* utf8: valid UTF-8, at most HTML_IN_MAX (more is left out). base: the page's own address, which
  * links are resolved against. over may be NULL; when it says true the page ends there, as cut. */
 int html_read(struct html_page *out, struct view utf8, struct view base, bool (*over)(const void *),

@@ -56,7 +56,7 @@ int web_page_prepare(const struct json *args, void **prepared, struct err *e)
 	if (!p)
 		return err_set(e, E_NOMEM, "a page");
 	p->body = body;
-	if (read_args(p, args, e) < 0 ||
+	if (html_prepare(e) < 0 || read_args(p, args, e) < 0 ||
 		charset_open(&p->charset, p->type, str_view(&p->body), e) < 0) {
 		page_free(p);
 		return -1;
