@@ -65,6 +65,7 @@ struct part_rule {
 	bool unspaced;
 	bool follows; /* more of it may follow by /more */
 	bool parks;   /* false: what cannot be sent now is dropped */
+	bool whole;   /* one part, and so one send, whatever the limit of a part */
 };
 extern const struct part_rule part_rules[PART_KINDS];
 

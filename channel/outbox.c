@@ -15,7 +15,7 @@ const struct part_rule part_rules[PART_KINDS] = {
 	[PART_PROGRESS] = { .cap = 7 },
 	[PART_REPLY] = { .cap = 7, .urgent = true, .parks = true },
 	[PART_ANSWER] = { .cap = 8, .follows = true, .parks = true },
-	[PART_QUESTION] = { .cap = 9 },
+	[PART_QUESTION] = { .cap = 9, .whole = true },
 	[PART_FAILURE] = { .cap = PEER_SENDS_MAX, .parks = true },
 	[PART_STOP] = { .cap = PEER_SENDS_MAX, .urgent = true, .unspaced = true, .parks = true },
 };
@@ -242,14 +242,14 @@ void outbox_kick(struct outbox *o)
 /* --- Adding ----------------------------------------------------------------------------------- */
 
 /* Cut so that a following "more follows" has room where it may be needed. */
-static int cut(const struct room *r, struct view text, bool follows, struct chunks *c,
-	struct err *e)
+static int cut(const struct room *r, struct view text, const struct part_rule *rule,
+	struct chunks *c, struct err *e)
 {
-	size_t limit = r->text_limit;
+	size_t limit = rule->whole ? CHUNK_LIMIT_MAX : r->text_limit;
 
 	if (chunk_text(text, limit, c, e) < 0)
 		return -1;
-	if (c->n < 2 || !follows || limit < (size_t)4 * FOLLOWS_CHARS)
+	if (c->n < 2 || !rule->follows || limit < (size_t)4 * FOLLOWS_CHARS)
 		return 0;
 	chunks_release(c);
 	return chunk_text(text, limit - FOLLOWS_CHARS, c, e);
@@ -294,7 +294,7 @@ static int add(struct outbox *o, const struct part_new *like, struct view text, 
 	const struct part_rule *rule = &part_rules[like->kind];
 	struct part_new n = *like;
 	struct chunks c = { NULL, 0, STR_INIT(FORMAT_OUT_MAX) };
-	int rc = cut(o->room, text, rule->follows, &c, e);
+	int rc = cut(o->room, text, rule, &c, e);
 
 	n.urgent = rule->urgent;
 	if (rc == 0)

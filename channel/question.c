@@ -286,7 +286,8 @@ static void put_choices(struct questions *q, const struct question *it,
 		NUM(timeout_ms(q) / 60000));
 }
 
-/* How much of what would be done fits beside the rest: a question is one part, and one send. */
+/* How much of what would be done fits beside the rest: a question is one part, and one send. Where
+ * the limit of a part has no room for the choices themselves they pass it. */
 static size_t shown_chars(const struct questions *q, const struct str *rest)
 {
 	size_t taken = utf8_count(str_view(rest)) + AROUND_CHARS;

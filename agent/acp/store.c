@@ -52,8 +52,10 @@ static const char *const queries[Q_COUNT] = {
 		  " told = CASE WHEN session = excluded.session THEN told ELSE '' END,"
 		  " cwd = excluded.cwd, session = excluded.session, used_ms = excluded.used_ms",
 	[Q_FORGET] = "DELETE FROM acp_session WHERE agent = ?1 AND key = ?2",
+	/* The one just put stays, however old a clock that was set back makes it. */
 	[Q_PRUNE] = "DELETE FROM acp_session WHERE (agent, key) NOT IN"
-		    " (SELECT agent, key FROM acp_session ORDER BY used_ms DESC LIMIT ?1)",
+		    " (SELECT agent, key FROM acp_session"
+		    "  ORDER BY agent = ?2 AND key = ?3 DESC, used_ms DESC LIMIT ?1)",
 	[Q_TELL] = "UPDATE acp_session SET told = ?3 WHERE agent = ?1 AND key = ?2",
 	[Q_TOLD] = "SELECT told FROM acp_session WHERE agent = ?1 AND key = ?2",
 	[Q_CHOOSE] = "INSERT OR REPLACE INTO acp_choice(agent, key, name, value)"
@@ -119,9 +121,11 @@ int store_get(struct store *s, const char *agent, const char *key, const char *c
 	return get_text(s->q[Q_GET], (const char *const[3]){ agent, key, cwd }, out, e);
 }
 
-static int prune(struct store *s, struct err *e)
+static int prune(struct store *s, const char *agent, const char *key, struct err *e)
 {
 	stmt_int(s->q[Q_PRUNE], 1, STORE_ROWS_MAX);
+	stmt_text(s->q[Q_PRUNE], 2, view_of(agent));
+	stmt_text(s->q[Q_PRUNE], 3, view_of(key));
 	return stmt_run(s->q[Q_PRUNE], e);
 }
 
@@ -137,7 +141,7 @@ int store_put(struct store *s, const char *agent, const char *key, const char *c
 	stmt_text(q, 3, view_of(cwd));
 	stmt_text(q, 4, session);
 	stmt_int(q, 5, now_ms);
-	if (stmt_run(q, e) < 0 || prune(s, e) < 0) {
+	if (stmt_run(q, e) < 0 || prune(s, agent, key, e) < 0) {
 		db_rollback(s->db);
 		return -1;
 	}

@@ -418,6 +418,56 @@ static void old_results_of_a_long_run_are_left_out_but_not_the_newest(void **sta
 	str_release(&big);
 }
 
+/* The open conversation of a key, after n more were begun, each a while after the one before. */
+static int64_t begin_more(struct fix *f, const char *key, int n, int64_t from_ms)
+{
+	int64_t session = 0;
+	struct err e = ERR_INIT;
+
+	for (int i = 0; i < n; i++) {
+		assert_int_equal(0, history_begin(f->h, key, from_ms + i, &e));
+		assert_int_equal(0, history_session(f->h, key, from_ms + i, &session, &e));
+		f->session = session;
+		save_round(f, "q", "a");
+	}
+	return session;
+}
+
+static int count(struct fix *f, const char *key)
+{
+	static struct history_item items[2 * HISTORY_SESSIONS_MAX];
+	struct err e = ERR_INIT;
+
+	return history_list(f->h, key, items, 2 * HISTORY_SESSIONS_MAX, &e);
+}
+
+static void a_hundred_conversations_are_kept(void **state)
+{
+	struct fix *f = *state;
+
+	assert_int_equal(100, HISTORY_SESSIONS_MAX);
+	(void)begin_more(f, "you", 99, 1000);
+	assert_int_equal(99, count(f, "you"));
+	(void)begin_more(f, "you", 1, 2000);
+	assert_int_equal(100, count(f, "you"));
+	(void)begin_more(f, "you", 1, 3000);
+	assert_int_equal(100, count(f, "you"));
+}
+
+static void a_clock_set_back_does_not_forget_the_open_conversation(void **state)
+{
+	struct fix *f = *state;
+	int64_t session;
+	struct talk t = TALK_INIT;
+
+	(void)begin_more(f, "you", 100, INT64_C(4000000000000));
+	session = begin_more(f, "you", 1, 5);
+	assert_int_equal(100, count(f, "you"));
+	f->session = session;
+	assert_int_equal(2, load(f, UINT64_MAX, &t));
+	talk_release(&t);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -431,6 +481,8 @@ int main(void)
 		T(damaged_rounds_never_reach_a_prompt),
 		T(keeps_at_most_a_thousand_messages),
 		T(a_very_long_round_loses_its_oldest_calls),
+		T(a_hundred_conversations_are_kept),
+		T(a_clock_set_back_does_not_forget_the_open_conversation),
 		cmocka_unit_test(a_prompt_says_what_matters),
 		cmocka_unit_test(old_rounds_leave_whole_when_the_window_is_small),
 		cmocka_unit_test(old_results_of_a_long_run_are_left_out_but_not_the_newest),

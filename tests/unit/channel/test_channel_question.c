@@ -172,7 +172,7 @@ static void no_and_stop_ends_the_turn_as_a_stop(void **state)
 
 static void a_question_is_one_part_whatever_its_size(void **state)
 {
-	static const size_t limits[] = { 400, 500, 1800, 3800 };
+	static const size_t limits[] = { 1, 63, 64, 100, 399, 400, 500, 1800, 3800 };
 	struct house *h = *state;
 	struct str s = STR_INIT(10000);
 
@@ -187,11 +187,31 @@ static void a_question_is_one_part_whatever_its_size(void **state)
 		fake_approval(&h->engine, id, str_cstr(&s));
 		house_wait(h, 5000);
 		assert_int_equal((int)i + 1, h->w.wire.nsent);
+		assert_non_null(strstr(last(h), "rm -rf build/ rm -rf build/"));
 		assert_non_null(strstr(last(h), "not all of it is shown"));
+		assert_non_null(strstr(last(h), "\n4. No, and stop the task\n"));
+		assert_true(strlen(last(h)) <= (limits[i] < 500 ? 500 : limits[i]));
 		house_hear(h, OWNER, "1");
 		assert_int_equal((int)i + 1, h->engine.answers);
 	}
 	str_release(&s);
+}
+
+static void twenty_long_choices_are_one_part_too(void **state)
+{
+	static const char long_one[] = "0123456789 0123456789 0123456789 0123456789 0123456789";
+	const char *choices[21] = { NULL };
+	struct house *h = *state;
+
+	for (int i = 0; i < 20; i++)
+		choices[i] = long_one;
+	h->settings.text_limit = 1;
+	assert_int_equal(0, control_apply(h->control, &h->settings, NULL));
+	fake_ask(&h->engine, ENGINE_QUESTION, "q1", "Which?", choices);
+	house_wait(h, 5000);
+	assert_int_equal(1, h->w.wire.nsent);
+	house_hear(h, OWNER, "20");
+	assert_int_equal(19, h->engine.choice);
 }
 
 /* --- Answers that count ----------------------------------------------------------------------- */
@@ -757,6 +777,7 @@ int main(void)
 		T(an_approval_has_the_four_standard_choices),
 		T(no_and_stop_ends_the_turn_as_a_stop),
 		T(a_question_is_one_part_whatever_its_size),
+		T(twenty_long_choices_are_one_part_too),
 		T(controls_never_reach_the_phone),
 		T(the_number_alone_counts),
 		T(where_several_may_be_chosen_their_numbers_count),
