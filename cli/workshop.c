@@ -103,6 +103,7 @@ static int open_tools(struct workshop *w, const struct home *h, const struct con
 		find_helper(helper, e) < 0 || open_policy(&w->policy, cfg, e) < 0)
 		return -1;
 	audit_set(w->audit, w->log, cfg->audit_days);
+	audit_end_lost(w->audit);
 	const struct tools_env env = {
 		.loop = w->loop,
 		.log = w->log,

@@ -246,6 +246,7 @@ class Phone(ApproveCase):
             self.assertIn("That question is closed", self.ask("1")[0])
             self.idle()
             self.assertFalse(self.there())
+            self.assertEqual(self.audit()[-2:], ["asked", "cancelled" if end == self.kairo.stop else "lost"])
             self.ask("/new")
 
     def test_the_audit_never_holds_what_was_to_be_written(self):

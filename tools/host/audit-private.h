@@ -14,6 +14,8 @@ struct audit_name {
 	int generation; /* 0: written to */
 };
 
+const char *audit_dir(const struct audit *a);
+
 /* Is it one of ours? */
 bool audit_name_parse(const char *name, struct audit_name *out);
 /* Older first: by day, then from the highest generation down; for qsort. */

@@ -16,6 +16,7 @@
 #define WORD_MAX   ((size_t)256)
 #define LOCK_MS    1000
 #define DAY_S      86400
+#define DAY_CHARS  10 /* "2026-11-30" */
 
 struct audit {
 	char dir[PATH_SIZE], lock[PATH_SIZE];
@@ -50,6 +51,11 @@ void audit_close(struct audit **a)
 {
 	free(*a);
 	*a = NULL;
+}
+
+const char *audit_dir(const struct audit *a)
+{
+	return a->dir;
 }
 
 void audit_set(struct audit *a, struct log *log, int64_t days)
@@ -135,35 +141,37 @@ static int write_record(struct str *line, const struct audit_event *ev, const st
 
 /* --- Its file --------------------------------------------------------------------------------- */
 
-/* Files of days before this one are removed. */
-static void remove_before(struct audit *a, const char *day)
+/* The oldest days are removed, but not today, which is among them when the clock was set back. */
+static void prune(struct audit *a, const char *today)
 {
 	struct audit_name *names;
+	int64_t kept = 0;
 	size_t n;
 
 	if (audit_names(a->dir, &names, &n, NULL) < 0)
 		return;
-	for (size_t i = 0; i < n && strncmp(names[i].text, day, strlen(day)) < 0; i++) {
+	while (n > 0) {
+		const char *name = names[--n].text;
 		char path[PATH_SIZE];
 
-		if (path_join(path, a->dir, names[i].text, NULL) == 0)
+		if (kept == 0 || strncmp(name, names[n + 1].text, DAY_CHARS) != 0)
+			kept++;
+		if (kept > a->days && strncmp(name, today, DAY_CHARS) != 0 &&
+			path_join(path, a->dir, name, NULL) == 0)
 			(void)file_remove(path, NULL);
 	}
 	free(names);
 }
 
 /* Once a day. */
-static void prune(struct audit *a, time_t now)
+static void keep_house(struct audit *a, time_t now, const struct tm *tm)
 {
-	time_t oldest = now - (time_t)(a->days * DAY_S);
-	char day[AUDIT_NAME];
-	struct tm tm;
+	char today[AUDIT_NAME];
 
-	if (a->pruned == now / DAY_S)
+	if (a->pruned == now / DAY_S || strftime(today, sizeof(today), "%Y-%m-%d", tm) == 0)
 		return;
 	a->pruned = now / DAY_S;
-	if (gmtime_r(&oldest, &tm) && strftime(day, sizeof(day), "%Y-%m-%d", &tm) > 0)
-		remove_before(a, day);
+	prune(a, today);
 }
 
 /* NAME.4 becomes NAME.5, and so on down to NAME itself, which becomes NAME.1. */
@@ -248,7 +256,7 @@ void audit_write(struct audit *a, const struct audit_event *ev)
 	struct str line = STR_INIT(AUDIT_EVENT_MAX);
 	struct err e = ERR_INIT;
 	int64_t wall;
-	struct tm tm;
+	struct tm tm = { 0 };
 	time_t t;
 	int rc = -1;
 
@@ -261,7 +269,7 @@ void audit_write(struct audit *a, const struct audit_event *ev)
 		(void)err_set(&e, E_FULL, "a record of %s does not fit", ev->tool);
 	else
 		rc = store(a, &tm, str_view(&line), &e);
-	prune(a, t);
+	keep_house(a, t, &tm);
 	if (rc < 0 && !a->failing)
 		log_warn(a->log, "audit", "not recorded: %s", e.msg);
 	a->failing = rc < 0;

@@ -1,8 +1,8 @@
 /* tools/host/audit.h: what was asked, decided and done: JSON lines, one file a day, redacted.
  *
  * The folder is private and no symlink is followed in it. A file that would pass 10 MiB is put
- * aside as NAME.1, what was NAME.5 goes; files of days long past are removed. Processes take turns
- * by a lock. A failure is logged and never changes a result. */
+ * aside as NAME.1, what was NAME.5 goes; of the days that have records the newest are kept. Processes
+ * take turns by a lock. A failure is logged and never changes a result. */
 #ifndef TOOLS_HOST_AUDIT_H
 #define TOOLS_HOST_AUDIT_H
 
@@ -27,7 +27,9 @@ struct audit;
 
 int audit_open(struct audit **out, const char *dir, const struct clock *clk, struct err *e);
 void audit_close(struct audit **a);
-/* log NULL: failures go untold. days: how long files are kept. */
+/* log NULL: failures go untold. days: so many that have records are kept. They are counted, not
+ * measured by the clock: one that jumps deletes nothing that was kept the day before but the
+ * oldest. */
 void audit_set(struct audit *a, struct log *log, int64_t days);
 
 struct audit_event {
@@ -37,12 +39,17 @@ struct audit_event {
 	struct view args;    /* JSON; file contents are left out */
 	const char *verdict; /* "allow", "deny", "ask" */
 	/* "started", "ok", "failed", "cancelled"; "refused" by the policy or the user; of a
-	 * question "asked", "consented", "expired", "undeliverable". */
+	 * question "asked", "consented", "expired", "undeliverable"; "lost" when the end of what was
+	 * begun or asked was never recorded. */
 	const char *outcome;
 	const char *detail;
 	int64_t ms;
 };
 void audit_write(struct audit *a, const struct audit_event *ev); /* a NULL: nothing */
+
+/* What a process that was killed has left begun or asked gets its end, "lost", among the newest
+ * records. Before a writes anything else, and while nobody else does. */
+void audit_end_lost(struct audit *a);
 
 /* The newest records, at most max (and AUDIT_TAIL_MAX) and of the last AUDIT_TAIL_BYTES, oldest
  * first. What is no record is skipped and counted. E_NOTFOUND: nothing has been recorded. */

@@ -223,7 +223,7 @@ static void five_are_kept(void **state)
 	assert_false(exists(DAY1 ".6"));
 }
 
-static void old_days_are_removed(void **state)
+static void the_newest_days_are_kept(void **state)
 {
 	(void)state;
 	make("2026-09-01.jsonl", 1);
@@ -231,8 +231,9 @@ static void old_days_are_removed(void **state)
 	make("2026-09-02.jsonl", 1);
 	make("2026-09-01.txt", 1); /* not ours */
 	make("2026-09-01.jsonl.6", 1);
-	write_one("x"); /* 90 days after 1 September is 30 November */
-	assert_true(exists("2026-09-01.jsonl"));
+	audit_set(fix.audit, NULL, 3);
+	write_one("x"); /* the third day */
+	assert_true(exists("2026-09-01.jsonl") && exists("2026-09-01.jsonl.1"));
 	fix.wall += DAY;
 	write_one("x");
 	assert_false(exists("2026-09-01.jsonl"));
@@ -245,7 +246,28 @@ static void old_days_are_removed(void **state)
 	write_one("x");
 	assert_false(exists("2026-09-02.jsonl"));
 	assert_false(exists(DAY1));
-	assert_true(exists("2026-12-01.jsonl"));
+	assert_false(exists("2026-12-01.jsonl"));
+	assert_true(exists("2026-12-02.jsonl"));
+}
+
+static void a_clock_that_jumps_costs_one_day(void **state)
+{
+	(void)state;
+	make("2026-09-01.jsonl", 1);
+	make("2026-09-02.jsonl", 1);
+	audit_set(fix.audit, NULL, 3);
+	write_one("x");
+	fix.wall += 36500 * DAY;
+	write_one("x");
+	assert_false(exists("2026-09-01.jsonl"));
+	assert_true(exists("2026-09-02.jsonl") && exists(DAY1));
+	fix.wall = 5; /* 1970 */
+	write_one("x");
+	assert_true(exists("1970-01-01.jsonl"));
+	assert_true(exists("2026-09-02.jsonl") && exists(DAY1));
+	fix.wall = 1796040000;
+	write_one("x");
+	assert_true(exists("2026-09-02.jsonl") && exists(DAY1));
 }
 
 static void half_a_line_does_not_spoil_the_next(void **state)
@@ -413,6 +435,68 @@ static void what_is_no_record_is_skipped(void **state)
 	assert_int_equal(7, fix.skipped);
 }
 
+/* --- What a kill leaves ------------------------------------------------------------------------ */
+
+static void say(uint64_t turn, const char *call, const char *verdict, const char *outcome)
+{
+	struct audit_event ev = { .turn = turn, .origin = ORIGIN_TERMINAL, .tool = "shell" };
+
+	ev.call_id = call;
+	ev.verdict = verdict;
+	ev.outcome = outcome;
+	audit_write(fix.audit, &ev);
+}
+
+static bool is(size_t i, const char *name, const char *value)
+{
+	struct view v;
+
+	assert_true(i < fix.n);
+	return json_get_str(fix.records[i], name, JSON_REQUIRED, 0, 300, &v, NULL) == 1 &&
+	       view_eqs(v, value);
+}
+
+static void what_a_kill_left_open_is_lost(void **state)
+{
+	(void)state;
+	audit_end_lost(fix.audit); /* nothing yet */
+	assert_int_equal(E_NOTFOUND, tail(100));
+	say(1, "a", "ask", "asked");
+	say(1, "a", "ask", "consented");
+	say(1, "a", "ask", "started");
+	say(1, "a", "ask", "ok");
+	say(1, "b", "deny", "refused");
+	say(2, "a", "allow", "started");
+	fix.wall += DAY;
+	say(2, "b", "ask", "asked");
+	audit_end_lost(fix.audit);
+	assert_int_equal(0, tail(100));
+	assert_int_equal(9, fix.n);
+	assert_true(is(7, "outcome", "lost") && is(7, "call", "a") && is(7, "verdict", "allow"));
+	assert_true(is(7, "tool", "shell") && is(7, "origin", "terminal"));
+	assert_true(is(8, "outcome", "lost") && is(8, "call", "b") && is(8, "verdict", "ask"));
+	audit_end_lost(fix.audit); /* once */
+	assert_int_equal(0, tail(100));
+	assert_int_equal(9, fix.n);
+}
+
+static void lost_ones_are_looked_for_among_the_newest_hundred(void **state)
+{
+	(void)state;
+	say(1, "a", "ask", "asked");
+	for (int i = 0; i < 99; i++)
+		write_one("x");
+	audit_end_lost(fix.audit);
+	assert_int_equal(0, tail(1));
+	assert_true(is(0, "outcome", "lost") && is(0, "call", "a"));
+	say(2, "a", "ask", "asked");
+	for (int i = 0; i < 100; i++)
+		write_one("x");
+	audit_end_lost(fix.audit);
+	assert_int_equal(0, tail(1));
+	assert_true(is(0, "outcome", "ok"));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -422,7 +506,10 @@ int main(void)
 		T(each_day_has_its_file),
 		T(a_full_file_is_put_aside),
 		T(five_are_kept),
-		T(old_days_are_removed),
+		T(the_newest_days_are_kept),
+		T(a_clock_that_jumps_costs_one_day),
+		T(what_a_kill_left_open_is_lost),
+		T(lost_ones_are_looked_for_among_the_newest_hundred),
 		T(half_a_line_does_not_spoil_the_next),
 		T(symlinks_are_refused),
 		T(secrets_and_controls_stay_out),
