@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 
 from harness import Case, main, wait_for
 
@@ -123,6 +124,26 @@ class Commands(PolicyCase):
         self.assertEqual(self.verdict("shell", command=entry + "; touch x"), "asked")
         self.assertEqual(self.verdict("shell_session", command=entry), "asked")
         self.assertEqual(os.listdir(self.kairo.workspace), [])
+
+    def test_an_entry_has_the_network_when_it_says_so_alone(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            dial = "python3 -I -c 'import socket; socket.create_connection((\"127.0.0.1\", %d)); print(\"%%s\")'" % \
+                server.getsockname()[1]
+            self.settle(shell_allow=["[network] " + dial % "with", dial % "without"])
+            told = self.verdict("shell", command=dial % "with")
+            self.assertIn("exit status 0 ", told)
+            self.assertIn("\nwith\n", told)
+            server.accept()[0].close()
+            told = self.verdict("shell", command=dial % "without")
+            self.assertIn("exit status 1 ", told)
+            self.assertRegex(told, "PermissionError|ConnectionRefusedError|OSError")
+            server.settimeout(0)
+            with self.assertRaises(BlockingIOError):
+                server.accept()
+            # The mark is no part of a command.
+            self.settle(shell="ask", shell_allow=["[network] " + dial % "with"])
+            self.assertEqual(self.verdict("shell", command="[network] " + dial % "with"), "asked")
+            self.assertEqual(self.verdict("shell", command=dial % "without"), "asked")
 
     def test_the_model_knows_what_is_denied_and_how_that_can_change(self):
         def told():
