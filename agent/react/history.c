@@ -86,11 +86,10 @@ static const char *const queries[Q_COUNT] = {
 		    " ON CONFLICT(key) DO UPDATE SET session = excluded.session",
 	[Q_EMPTY] = "SELECT NOT EXISTS(SELECT 1 FROM react_message WHERE session = ?1)",
 	/* The open one stays, however old a clock that was set back makes it. */
-	[Q_FORGET] =
-		"DELETE FROM react_session WHERE key = ?1 AND id NOT IN"
-		" (SELECT id FROM react_session WHERE key = ?1 ORDER BY"
-		"  id IN (SELECT session FROM react_open WHERE key = ?1) DESC,"
-		"  touched_ms DESC, id DESC LIMIT ?2)",
+	[Q_FORGET] = "DELETE FROM react_session WHERE key = ?1 AND id NOT IN"
+		     " (SELECT id FROM react_session WHERE key = ?1 ORDER BY"
+		     "  id IN (SELECT session FROM react_open WHERE key = ?1) DESC,"
+		     "  touched_ms DESC, id DESC LIMIT ?2)",
 	[Q_ROUNDS] = "SELECT round, SUM(tokens), COUNT(*), SUM(bytes) FROM react_message"
 		     " WHERE session = ?1 AND round > ?2 GROUP BY round ORDER BY round DESC",
 	/* A row that is too big is not even read. */

@@ -1,8 +1,8 @@
 /* tools/host/audit.h: what was asked, decided and done: JSON lines, one file a day, redacted.
  *
  * The folder is private and no symlink is followed in it. A file that would pass 10 MiB is put
- * aside as NAME.1, what was NAME.5 goes; of the days that have records the newest are kept. Processes
- * take turns by a lock. A failure is logged and never changes a result. */
+ * aside as NAME.1, what was NAME.5 goes; of the days that have records the newest are kept.
+ * Processes take turns by a lock. A failure is logged and never changes a result. */
 #ifndef TOOLS_HOST_AUDIT_H
 #define TOOLS_HOST_AUDIT_H
 

@@ -435,7 +435,7 @@ static void what_is_no_record_is_skipped(void **state)
 	assert_int_equal(7, fix.skipped);
 }
 
-/* --- What a kill leaves ------------------------------------------------------------------------ */
+/* --- What a kill leaves ----------------------------------------------------------------------- */
 
 static void say(uint64_t turn, const char *call, const char *verdict, const char *outcome)
 {
