@@ -1,6 +1,7 @@
 #include "cli/ask_view.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,12 @@
 #include "cli/cli.h"
 
 enum { EVENT_MAX = 24 << 20 };
+
+/* A question that is asked when the ones before it have been answered: its event. */
+struct ask_waiting {
+	struct ask_waiting *next;
+	char *line;
+};
 
 /* One event, as it came. */
 struct line {
@@ -65,7 +72,7 @@ static void show_done(struct ask_view *v, const struct line *l)
 {
 	bool ok = view_eqs(l->result, "ok");
 
-	choice_close(&v->choice);
+	ask_view_close(v);
 	if (!v->streamed)
 		show_text(v, l->text);
 	if (v->in_line)
@@ -81,6 +88,43 @@ static void show_done(struct ask_view *v, const struct line *l)
 
 /* --- Questions -------------------------------------------------------------------------------- */
 
+/* Without memory it has its end by the clock, as one that nobody answers. */
+static void put_off(struct ask_view *v, struct view line)
+{
+	struct ask_waiting **end = &v->waiting, *w = calloc(1, sizeof(*w));
+
+	if (w)
+		w->line = strndup(line.p, line.n);
+	if (!w || !w->line) {
+		free(w);
+		return;
+	}
+	while (*end)
+		end = &(*end)->next;
+	*end = w;
+}
+
+/* The line of the next one, for free(); NULL: none waits. */
+static char *take_next(struct ask_view *v)
+{
+	struct ask_waiting *w = v->waiting;
+	char *line = w ? w->line : NULL;
+
+	if (w)
+		v->waiting = w->next;
+	free(w);
+	return line;
+}
+
+static void ask_next(struct ask_view *v)
+{
+	char *line = v->choice ? NULL : take_next(v);
+
+	if (line)
+		ask_view_line(v, view_of(line));
+	free(line);
+}
+
 static void on_choice(void *arg, int choice)
 {
 	struct ask_view *v = arg;
@@ -90,9 +134,10 @@ static void on_choice(void *arg, int choice)
 		fputs("kairo: consent was needed, and there is no terminal to ask at: denied\n",
 			stderr);
 	v->answer(v->arg, v->id, v->ticket, choice);
+	ask_next(v);
 }
 
-static void ask(struct ask_view *v, const struct line *l)
+static void ask(struct ask_view *v, const struct line *l, struct view line)
 {
 	const struct choice_ask ask = { .name = l->name,
 		.text = l->text,
@@ -102,8 +147,11 @@ static void ask(struct ask_view *v, const struct line *l)
 		.ms = l->ms };
 	struct err e = ERR_INIT;
 
+	if (v->choice) {
+		put_off(v, line);
+		return;
+	}
 	end_paragraph(v);
-	choice_close(&v->choice);
 	if (copy_z(v->id, sizeof(v->id), l->id) < 0)
 		return; /* it has its end by the clock */
 	v->ticket = (uint64_t)l->ticket;
@@ -157,7 +205,7 @@ void ask_view_line(struct ask_view *v, struct view text)
 	else if (view_eqs(l.event, "tool"))
 		show_tool(v, &l);
 	else if (view_eqs(l.event, "question"))
-		ask(v, &l);
+		ask(v, &l, text);
 	else if (view_eqs(l.event, "done"))
 		show_done(v, &l);
 	json_free(&j);
@@ -165,5 +213,9 @@ void ask_view_line(struct ask_view *v, struct view text)
 
 void ask_view_close(struct ask_view *v)
 {
+	char *line;
+
 	choice_close(&v->choice);
+	while ((line = take_next(v)))
+		free(line);
 }

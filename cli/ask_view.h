@@ -13,6 +13,8 @@
 /* A question was answered: choice as in choice.h. From the loop. */
 typedef void ask_answer_cb(void *arg, const char *id, uint64_t ticket, int choice);
 
+struct ask_waiting;
+
 struct ask_view {
 	struct loop *loop; /* set, with the callback, before the first line */
 	ask_answer_cb *answer;
@@ -22,7 +24,8 @@ struct ask_view {
 	bool in_line;  /* something stands in the line */
 	int code;      /* to exit with; set by the end of the turn, EXIT_FAILED until then */
 
-	struct choice *choice; /* the question that is open, or NULL */
+	struct choice *choice;       /* the question that is open, or NULL */
+	struct ask_waiting *waiting; /* those that came meanwhile, the oldest first */
 	char id[129];
 	uint64_t ticket;
 };

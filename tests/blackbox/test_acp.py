@@ -5,6 +5,7 @@ import os
 import signal
 
 from harness import BUILD, Case, alive, descendants, main, needs_hooks, wait_for
+from terminal import Terminal
 
 AGENT = os.path.join(BUILD, "tests", "agent", "acp_agent")
 END = {"result": {"stopReason": "end_turn"}}
@@ -243,6 +244,27 @@ class Acp(Case):
         self.assertRegex(out, r"ok +agent +Kimi Code, .*/kimi, version kimi 9\.9; to log it in: kimi")
         self.assertRegex(out, r"ok +agents +installed too: .*opencode")
         self.assertRegex(out, r"FAIL +engine .*exit code 3")
+
+    def test_the_terminal_asks_one_after_the_other(self):
+        """An agent's calls run side by side: each question has its own answer."""
+        calls = [permission("make " + name, name) for name in ("one", "two", "three")]
+        # The second and the third go on with the next answer, whichever call it is for.
+        self.script({"session/prompt": [{"ask_later": calls[0]["ask"]}, calls[1], calls[2], text("done"), END]})
+        for daemon in (False, True):
+            with self.subTest(daemon=daemon):
+                if daemon:
+                    self.kairo.start()
+                t = Terminal(self.kairo, "ask", "hello")
+                t.expect("make one.*Your answer, 1 to 4: ")
+                self.assertNotIn("make two", t.text)
+                t.type("3\n")
+                t.expect("make two.*Your answer, 1 to 4: ")
+                t.type("1\n")
+                t.expect("done")
+                self.assertEqual(t.code(), 0)
+                answers = [line for line in self.record().splitlines() if '"outcome"' in line][-3:]
+                self.assertIn('"optionId":"no"', answers[0])
+                self.assertIn('"optionId":"once"', answers[1])
 
     def test_an_agent_that_is_not_there_is_told(self):
         self.kairo.config(acp__command=["/nonexistent/agent"])
