@@ -64,7 +64,8 @@ static void on_acting(void *arg)
 	event_acting(*(const int *)arg);
 }
 
-/* *ok: the result tells of a success. */
+/* *ok: the result tells of a success. 1: there is none to be told. Whoever stops what only reads
+ * wants no half of an answer, which would pass for a whole one. */
 static int run_tool(const struct request *r, const struct site *site, const struct roots *roots,
 	int *out, bool *ok, struct str *text, struct str *python, struct err *e)
 {
@@ -88,6 +89,8 @@ static int run_tool(const struct request *r, const struct site *site, const stru
 	if (fn(&job, e) < 0)
 		return -1;
 	*ok = !job.failed;
+	if (stopped && !job.acting)
+		return 1;
 	return str_ok(text) ? 0 : err_set(e, E_NOMEM, "the result is too big");
 }
 
@@ -111,8 +114,9 @@ static int call_work(const struct site *site, const struct json *json, int in, i
 		event_fence(out, &fence);
 		rc = run_tool(&r, site, &roots, &out, &ok, &text, &python, &e);
 	}
-	rc = rc == 0 ? event_done(out, ok, str_view(&text), str_view(&python))
-	             : event_failure(out, &e);
+	if (rc <= 0)
+		rc = rc == 0 ? event_done(out, ok, str_view(&text), str_view(&python))
+		             : event_failure(out, &e);
 	str_release(&text);
 	str_release(&python);
 	roots_release(&roots);

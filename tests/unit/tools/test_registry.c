@@ -758,16 +758,23 @@ static void nothing_gets_through_the_fence(void **state)
 
 /* --- Ending ----------------------------------------------------------------------------------- */
 
-/* A search that takes many seconds: each line needs thousands of steps. */
-static struct tool_run *begin_long_one(void)
+/* A search that takes many seconds. */
+static struct tool_run *begin_search(const char *line)
 {
 	struct str text = STR_INIT((size_t)6 << 20);
 
 	while (text.n < ((size_t)4 << 20))
-		(void)str_adds(&text, "aaaaaaaaaaaaaaaaaaaaaa!\n");
+		(void)str_adds(&text, line);
 	make("ws/slow", str_view(&text));
+	make("ws/slow2", str_view(&text));
 	str_release(&text);
 	return begin("grep", "{\"pattern\":\"^(a|aa)+$\"}");
+}
+
+/* Each line needs so many steps that the search does not see that it is to end. */
+static struct tool_run *begin_long_one(void)
+{
+	return begin_search("aaaaaaaaaaaaaaaaaaaaaa!\n");
 }
 
 /* The first child of a process, 0: none. */
@@ -825,6 +832,20 @@ static void a_cancel_ends_the_tree_and_is_told(void **state)
 	assert_true(says("grep was cancelled. It changes nothing."));
 	assert_true(gone(worker));
 	assert_int_equal(0, child_of(getpid()));
+}
+
+static void a_search_that_sees_its_cancel_gives_no_half_of_an_answer(void **state)
+{
+	const struct timespec pause = { .tv_nsec = 200000000 };
+	struct tool_run *r = begin_search("aaaaaaaaaaaaa!\n");
+
+	(void)state;
+	(void)wait_child_of(wait_child_of(getpid()));
+	(void)nanosleep(&pause, NULL); /* mostly it is looking by then */
+	tool_cancel(r);
+	wait_done();
+	assert_true(fix.cancelled && !fix.ok && !fix.acted);
+	assert_true(says("grep was cancelled. It changes nothing."));
 }
 
 static void a_cancel_at_once_says_that_nothing_was_changed(void **state)
@@ -1182,6 +1203,7 @@ int main(void)
 		T(escapes_are_refused),
 		T(nothing_gets_through_the_fence),
 		T(a_cancel_ends_the_tree_and_is_told),
+		T(a_search_that_sees_its_cancel_gives_no_half_of_an_answer),
 		T(a_cancel_at_once_says_that_nothing_was_changed),
 		T(a_killed_helper_is_told),
 		T(a_killed_worker_is_told),
