@@ -17,7 +17,7 @@ struct finding {
 
 typedef bool check_fn(struct view text, struct finding *f); /* true: a fault, f is filled */
 
-check_fn check_toml;   /* the syntax of TOML 1.0 and 1.1; keys that stand twice are not found */
+check_fn check_toml;   /* TOML 1.0 and 1.1: the syntax, and names that stand twice */
 check_fn check_python; /* strings, brackets and indentation */
 
 /* Brackets, strings and comments of languages with braces, by the end of the file's name. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tools/exec/toml_names.h"
+
 #define DEPTH_MAX 64
 
 struct toml_text {
@@ -11,6 +13,8 @@ struct toml_text {
 	int depth;
 	bool too_deep;
 	struct finding *f;
+	struct toml_names *names;
+	int table; /* that keys go to */
 };
 
 static bool more(const struct toml_text *t)
@@ -163,21 +167,48 @@ static bool is_bare(char c)
 	       c == '_' || c == '-';
 }
 
-static bool skip_key(struct toml_text *t)
+/* One part; *part is its name, or like no other: two that are written with escapes may be one. */
+static bool skip_part(struct toml_text *t, struct view *part)
 {
+	size_t begin = t->at;
+
+	if (peek(t) == '"' || peek(t) == '\'') {
+		if (skip_line_string(t, peek(t)))
+			return true;
+		*part = view_cut(view_from(t->text, begin + 1), t->at - begin - 2);
+		if (t->text.p[begin] == '"' && view_find(*part, '\\') < part->n)
+			*part = VIEW_NONE;
+		return false;
+	}
+	if (!is_bare(peek(t)))
+		return fault(t, "a key was expected");
+	while (is_bare(peek(t)))
+		t->at++;
+	*part = view_cut(view_from(t->text, begin), t->at - begin);
+	return false;
+}
+
+/* A key from the table `in` on: all parts but the last are used as `way`. *table: what it stands
+ * for. */
+static bool skip_key(struct toml_text *t, int in, enum toml_use way, enum toml_use last, int *table)
+{
+	bool more_parts;
+
+	*table = in;
 	do {
+		size_t begin;
+		struct view part = VIEW_NONE;
+
 		skip_blank(t);
-		if (peek(t) == '"' || peek(t) == '\'') {
-			if (skip_line_string(t, peek(t)))
-				return true;
-		} else if (is_bare(peek(t))) {
-			while (is_bare(peek(t)))
-				t->at++;
-		} else {
-			return fault(t, "a key was expected");
-		}
+		begin = t->at;
+		if (skip_part(t, &part))
+			return true;
 		skip_blank(t);
-	} while (take(t, "."));
+		more_parts = take(t, ".");
+		*table = toml_names_add(t->names, *table, part, more_parts ? way : last);
+		if (*table < 0)
+			return check_found(t->f, begin, "this name is defined above already");
+	} while (more_parts);
 	return false;
 }
 
@@ -303,7 +334,9 @@ static bool skip_value(struct toml_text *t);
 
 static bool skip_pair(struct toml_text *t)
 {
-	if (skip_key(t))
+	int value;
+
+	if (skip_key(t, t->table, TOML_THROUGH, TOML_VALUE, &value))
 		return true;
 	if (!take(t, "="))
 		return fault(t, "= was expected behind the key");
@@ -347,6 +380,20 @@ static bool skip_nested(struct toml_text *t, const char *end, bool (*item)(struc
 	return bad;
 }
 
+/* A table of its own, and closed behind its bracket. */
+static bool skip_inline_table(struct toml_text *t)
+{
+	int above = t->table, section;
+	bool bad;
+
+	t->table = toml_names_add(t->names, TOML_DOCUMENT, VIEW_NONE, TOML_TABLE);
+	section = toml_names_section(t->names, t->table);
+	bad = skip_nested(t, "}", skip_pair);
+	(void)toml_names_section(t->names, section);
+	t->table = above;
+	return bad;
+}
+
 static bool skip_value(struct toml_text *t)
 {
 	if (at(t, "\"\"\""))
@@ -357,7 +404,7 @@ static bool skip_value(struct toml_text *t)
 	case '"':
 	case '\'': return skip_line_string(t, peek(t));
 	case '[': return skip_nested(t, "]", skip_value);
-	case '{': return skip_nested(t, "}", skip_pair);
+	case '{': return skip_inline_table(t);
 	default: return skip_plain(t);
 	}
 }
@@ -367,15 +414,17 @@ static bool skip_value(struct toml_text *t)
 static bool skip_header(struct toml_text *t)
 {
 	const char *end = take(t, "[[") ? "]]" : take(t, "[") ? "]" : "";
+	enum toml_use last = end[1] ? TOML_ITEM : TOML_TABLE;
 
-	if (skip_key(t))
+	if (skip_key(t, TOML_DOCUMENT, TOML_DOWN, last, &t->table))
 		return true;
+	(void)toml_names_section(t->names, t->table);
 	return take(t, end) ? false : check_found(t->f, t->at, "%s was expected", end);
 }
 
 bool check_toml(struct view text, struct finding *f)
 {
-	struct toml_text t = { .text = text, .f = f };
+	struct toml_text t = { .text = text, .f = f, .names = toml_names_open() };
 	bool bad = false;
 
 	(void)take(&t, "\xef\xbb\xbf");
@@ -389,5 +438,6 @@ bool check_toml(struct view text, struct finding *f)
 		if (!bad && !at_line_end(&t))
 			bad = fault(&t, "the end of the line was expected");
 	}
+	toml_names_close(&t.names);
 	return bad && !t.too_deep;
 }
