@@ -37,6 +37,26 @@ class KimiCode(Talks, Works, Agent):
             self.assertIn(word, asked)
         self.assertIn("blue", self.ask("2")[-1])
 
+    def test_its_models_modes_and_sessions_are_at_hand(self):
+        path = os.path.join(self.folder, ".kimi-code", "config.toml")
+        with open(path, encoding="utf-8") as f:
+            kept = f.read()
+        self.write(".kimi-code/config.toml", kept + "\n".join([
+            'support_efforts = ["low","high"]', 'default_effort = "high"', "[models.other]", 'provider = "fake"',
+            'model = "other-1"', "max_context_size = 128000", 'capabilities = ["tool_use"]', ""]))
+        self.model.script = {"hello": [step("Hello **there**.")]}
+        self.kairo.start()
+        self.assertRegex(self.ask("/model")[0], r"fake[^\n]* \(in use\)\n.*other")
+        self.assertRegex(self.ask("/effort")[0], r"high[^\n]* \(in use\)")
+        self.assertEqual(self.ask("/effort low"), ["The effort is now low."])
+        self.assertEqual(self.ask("/mode plan"), ["The mode is now plan."])
+        self.assertEqual(self.ask("/mode off"), ["The mode is now default."])
+        self.assertIn("That is not offered", self.ask("/model none")[0])
+        self.ask("hello")
+        self.assertIn("hello", self.ask("/sessions")[0])
+        self.assertIn("Back in this session", self.ask("/open 1")[0])
+        self.assertIn("the agent does not tell", self.ask("/usage")[0])
+
     def test_errors_of_the_model_are_told(self):
         self.model.script = {"four hundred": [step(status=400, error="the request is bad")],
                              "key": [step(status=401, error="Incorrect API key")],
