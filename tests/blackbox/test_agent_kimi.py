@@ -57,6 +57,12 @@ class KimiCode(Talks, Works, Agent):
         self.assertIn("Back in this session", self.ask("/open 1")[0])
         self.assertIn("the agent does not tell", self.ask("/usage")[0])
 
+    def test_doctor_lets_it_answer(self):
+        self.model.script = {"Reply with OK": [step("OK")]}
+        out = self.kairo.run("doctor", "--engine", code=None).out
+        self.assertRegex(out, r"ok +agent +Kimi Code, .*, version .*2\.1\.0")
+        self.assertRegex(out, r"ok +engine .*\(Kimi Code CLI 2\.1\.0\) is logged in and answers after [0-9.]+ s: OK")
+
     def test_errors_of_the_model_are_told(self):
         self.model.script = {"four hundred": [step(status=400, error="the request is bad")],
                              "key": [step(status=401, error="Incorrect API key")],
