@@ -128,6 +128,7 @@ class Batch(Case):
             with self.subTest(where):
                 self.sim.script({"text": "ok"}, repeat=True)
                 self.kairo.start()
+                self.ask("/pause")  # the place is kept a moment after the messages: no task begins in it
                 self.sim.wait("polls", self.sim.counts()["polls"] + 2)
                 self.kairo.stop()
                 before = self.sim.counts()["model_requests"]
@@ -142,6 +143,7 @@ class Batch(Case):
                                  [(stored,)])
                 self.assertEqual(self.sim.counts()["model_requests"], before)
                 self.kairo.start()
+                self.sim.inject("/resume")
                 wait_for(lambda: self.sim.counts()["model_requests"] >= before + 5, "five tasks")
                 self.kairo.idle()
                 asked = [r["body"]["messages"][-1]["content"] for r in self.sim.model_requests()][before:]
