@@ -22,8 +22,9 @@ struct choice_ask {
 	int64_t ms;   /* time to answer */
 };
 
-/* choice: an index (of several a mask, bit i for choice i), ANSWER_NONE, or ANSWER_UNASKED where this
- * process has no terminal or is not in front of it. Once, from the loop; the question is closed by then. */
+/* choice: an index (of several a mask, bit i for choice i), ANSWER_NONE, or ANSWER_UNASKED where
+ * this process has no terminal or is not in front of it. Once, from the loop; the question is
+ * closed by then. */
 typedef void choice_cb(void *arg, int choice);
 
 /* Asks at /dev/tty, whatever standard input and output are. What was typed before the question was

@@ -5,9 +5,9 @@
  *   POST /v1/send                       {"text":"...","to":"..."}
  *   POST /v1/ask                        {"text":"..."}: events as JSON lines, streamed; leaving
  *                                       cancels
- *   POST /v1/answer                     {"ticket":N,"id":"...","choice":N}: to a question among these
- *                                       events, which has ticket and id; choice from 0,
- *                                       or negative; to one with "several" the sum of 2^choice
+ *   POST /v1/answer                     {"ticket":N,"id":"...","choice":N}: to a question among
+ *                                       these events, which has ticket and id; choice from 0, or
+ *                                       negative; to one with "several" the sum of 2^choice
  */
 #include <fcntl.h>
 #include <stdlib.h>
