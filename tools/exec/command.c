@@ -26,6 +26,7 @@
 #define GRACE_MS   1000 /* between TERM and KILL */
 #define DRAIN_MS   500  /* for output that somebody holds open */
 #define STOPPED_MS 60   /* for either, when the supervisor is about to kill us */
+#define LAST_MS    100  /* from the end of all output to that of whoever wrote it */
 #define MORE_MAX   4
 
 int64_t monotonic_ms(void)
@@ -331,7 +332,14 @@ bool command_leaves(struct command *c)
 
 	while ((c->out >= 0 || c->err >= 0) && monotonic_ms() < until)
 		command_step(c, NULL, 0, until);
-	return !reap(c);
+	/* Who closes his output by ending is gone a moment after it. */
+	until = monotonic_ms() + (c->stopped ? 0 : LAST_MS);
+	while (!reap(c)) {
+		if (monotonic_ms() >= until)
+			return true;
+		command_step(c, NULL, 0, until);
+	}
+	return false;
 }
 
 /* --- What is told ----------------------------------------------------------------------------- */
