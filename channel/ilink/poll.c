@@ -392,6 +392,9 @@ static void poll_take(struct poll *p, const struct wire_update *u, int64_t took)
 		poll_blocked(p, "messages cannot be stored", &e);
 	if (!stored)
 		return;
+	/* After a failure it is good again when its place is kept as well. */
+	if (p->failures == 0)
+		link_good(p->link);
 	p->took = took;
 	if (u->told_ms)
 		p->told = u->told_ms;
