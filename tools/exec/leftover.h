@@ -1,6 +1,6 @@
 /* tools/exec/leftover.h: what is being made stands beside its place under a name of its own until
- * it is whole: .kairo-HEX.tmp for a file, .kairo-HEX.new for the folder of a project. A tool that is
- * killed in the middle leaves it behind; a later change in the same folder removes what is older
+ * it is whole: .kairo-HEX.tmp for a file, .kairo-HEX.new for the folder of a project. A tool that
+ * is killed in the middle leaves it behind; a later change in the same folder removes what is older
  * than LEFTOVER_AGE_S. */
 #ifndef TOOLS_EXEC_LEFTOVER_H
 #define TOOLS_EXEC_LEFTOVER_H

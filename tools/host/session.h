@@ -18,8 +18,9 @@ int sessions_open(struct sessions **out, const struct tools_env *env, struct err
 void sessions_close(struct sessions **s);
 
 /* As tools_start. One command at a time in each session (E_BUSY), and none beside another call that
- * may change the workspace; what a command left in the background is not waited for. When there are SESSIONS_MAX, a
- * new one takes the place of the one that another conversation has left alone for longest. */
+ * may change the workspace; what a command left in the background is not waited for. When there are
+ * SESSIONS_MAX, a new one takes the place of the one that another conversation has left alone for
+ * longest. */
 int session_start(struct tool_run **out, struct sessions *all, const struct run_plan *plan,
 	struct err *e);
 
