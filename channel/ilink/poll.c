@@ -393,7 +393,7 @@ static void poll_take(struct poll *p, const struct wire_update *u, int64_t took)
 	if (!stored)
 		return;
 	/* After a failure it is good again when its place is kept as well. */
-	if (p->failures == 0)
+	if (p->failures == 0 && !p->retried)
 		link_good(p->link);
 	p->took = took;
 	if (u->told_ms)

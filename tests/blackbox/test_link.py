@@ -97,7 +97,7 @@ class Expiry(Case):
         self.sim.fault("getupdates", "expired", times=1)
         self.assertEqual(self.ask("still there?"), ["ok"])
         wait_for(lambda: self.kairo.status()["link"]["state"] == "up", "the link to be up again")
-        self.assertGreaterEqual(self.sim.counts()["notifystart"], 2)
+        wait_for(lambda: self.sim.counts()["notifystart"] >= 2, "the daemon to say again that it is there")
 
     def test_expired_for_good_is_said_plainly_and_never_opens_a_login(self):
         self.kairo.start()

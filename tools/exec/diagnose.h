@@ -2,8 +2,8 @@
  *
  * By the file's name: JSON and TOML are parsed, Python's strings, brackets and indentation are
  * looked at (parse_python.c asks Python itself for the rest), for C, C++, Java, JavaScript,
- * TypeScript, Go, Rust and CSS the brackets. What cannot be told for certain is not said: no finding
- * is no promise. The write is done by then and stays done. */
+ * TypeScript, Go, Rust and CSS the brackets. What cannot be told for certain is not said: no
+ * finding is no promise. The write is done by then and stays done. */
 #ifndef TOOLS_EXEC_DIAGNOSE_H
 #define TOOLS_EXEC_DIAGNOSE_H
 
