@@ -79,11 +79,6 @@ const char *account_generation(const struct account *a)
 	return a->generation;
 }
 
-int64_t account_login_at(const struct account *a)
-{
-	return a->login_at;
-}
-
 size_t account_known_tokens(const struct account *a, const char *out[10])
 {
 	size_t n = 0;

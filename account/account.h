@@ -42,7 +42,6 @@ const char *account_base_url(const struct account *a);
 const char *account_workspace(const struct account *a);
 const char *account_cursor(const struct account *a);
 const char *account_generation(const struct account *a); /* 32 hex digits */
-int64_t account_login_at(const struct account *a);       /* Unix ms */
 
 /* Store a new login: new generation; the cursor starts empty (or as given). */
 int account_store_login(const char *home, const struct account_login *l, const struct clock *clk,

@@ -356,8 +356,3 @@ int turns_answer(struct turns *t, const char *id, int choice, struct err *e)
 	question_closed(t, id);
 	return t->engine->ops->answer(t->engine, id, choice, e);
 }
-
-struct engine *turns_engine(struct turns *t)
-{
-	return t->engine;
-}

@@ -33,6 +33,5 @@ uint64_t turns_current(const struct turns *t); /* 0: none */
 int64_t turns_age_ms(const struct turns *t);
 /* An answer to an open question; the deadline stands still while any is open. */
 int turns_answer(struct turns *t, const char *id, int choice, struct err *e);
-struct engine *turns_engine(struct turns *t);
 
 #endif

@@ -496,15 +496,6 @@ int rpc_refuse(struct rpc *r, const struct rpc_id *id, int code, const char *mes
 	return rpc_send(r, e);
 }
 
-int rpc_result_raw(struct rpc *r, const struct rpc_id *id, const char *json, struct err *e)
-{
-	struct json_out *w = begin(r);
-
-	json_put_raw(w, "id", view_of(id->json));
-	json_put_raw(w, "result", view_of(json));
-	return post(r, e);
-}
-
 /* --- Opening ---------------------------------------------------------------------------------- */
 
 int rpc_open(struct rpc **out, const struct rpc_env *env, struct err *e)

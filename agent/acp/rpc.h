@@ -89,8 +89,6 @@ int rpc_send_request(struct rpc *r, int64_t timeout_ms, rpc_answer_cb *cb, void 
 int rpc_send(struct rpc *r, struct err *e); /* of a notification or a result */
 int rpc_refuse(struct rpc *r, const struct rpc_id *id, int code, const char *message,
 	struct err *e);
-/* A result that is no object, as JSON: "null". */
-int rpc_result_raw(struct rpc *r, const struct rpc_id *id, const char *json, struct err *e);
 
 /* Its answer is not wanted any more; not an open call: nothing. */
 void rpc_forget(struct rpc *r, uint64_t call);

@@ -17,7 +17,7 @@ struct acp_stream {
 	char message[MESSAGE_ID_MAX + 1]; /* the id of the message being written; "": none given */
 	char past_message[MESSAGE_ID_MAX + 1]; /* the last one of the turn before */
 	bool boundary;                         /* something else came since the last text */
-	bool cut, silent, acted, answered;
+	bool cut, acted, answered;
 	bool used; /* since the last begin */
 };
 
@@ -67,7 +67,6 @@ void acp_stream_begin(struct acp_stream *s)
 	str_release(&s->answer);
 	s->message[0] = '\0';
 	s->boundary = s->cut = s->acted = s->answered = s->used = false;
-	s->silent = true;
 }
 
 /* --- Text ------------------------------------------------------------------------------------- */
@@ -197,7 +196,6 @@ struct card *acp_stream_card(struct acp_stream *s, const struct json *call)
 	bool ended = c && card_ended(c);
 
 	s->boundary = s->used = true;
-	s->silent = false;
 	c = cards_take(s->cards, call);
 	if (!c)
 		return NULL;
@@ -251,7 +249,6 @@ bool acp_stream_update(struct acp_stream *s, const struct json *update)
 	case U_USER: return true;
 	case U_OTHER: return false;
 	}
-	s->silent = false;
 	s->used = true;
 	return true;
 }
@@ -309,11 +306,6 @@ struct view acp_stream_answer(const struct acp_stream *s)
 bool acp_stream_cut(const struct acp_stream *s)
 {
 	return s->cut;
-}
-
-bool acp_stream_silent(const struct acp_stream *s)
-{
-	return s->silent;
 }
 
 bool acp_stream_acted(const struct acp_stream *s)

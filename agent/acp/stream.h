@@ -48,7 +48,6 @@ void acp_stream_end(struct acp_stream *s);
 struct view acp_stream_answer(const struct acp_stream *s);
 bool acp_stream_answered(const struct acp_stream *s); /* the agent has said something */
 bool acp_stream_cut(const struct acp_stream *s);
-bool acp_stream_silent(const struct acp_stream *s); /* not one update of the turn so far */
-bool acp_stream_acted(const struct acp_stream *s);  /* a call that may change something has run */
+bool acp_stream_acted(const struct acp_stream *s); /* a call that may change something has run */
 
 #endif

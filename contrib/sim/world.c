@@ -159,14 +159,6 @@ struct bot *bot_by_id(struct sim *s, struct view id)
 	return NULL;
 }
 
-struct bot *bot_of_user(struct sim *s, struct view user)
-{
-	for (struct bot *b = s->world->bots; b; b = b->next)
-		if (bot_live(s, b) && !b->void_at && view_eqs(user, b->user))
-			return b;
-	return NULL;
-}
-
 struct bot *bot_newest(struct sim *s)
 {
 	for (struct bot *b = s->world->bots; b; b = b->next)

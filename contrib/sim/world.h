@@ -77,8 +77,7 @@ bool bot_live(const struct sim *s, const struct bot *b);
 void bot_void(struct sim *s, struct bot *b, int64_t ms);
 struct bot *bot_by_token(struct sim *s, struct view token); /* live or not; NULL */
 struct bot *bot_by_id(struct sim *s, struct view id);
-struct bot *bot_of_user(struct sim *s, struct view user); /* newest live one */
-struct bot *bot_newest(struct sim *s);                    /* live; NULL */
+struct bot *bot_newest(struct sim *s); /* live; NULL */
 struct bot *bots_first(struct sim *s);
 
 /* --- People ----------------------------------------------------------------------------------- */
