@@ -54,6 +54,9 @@ class Acp(Case):
             json.dump(script, f)
 
     def record(self):
+        """What the agent was sent; nothing as long as it has not begun to write."""
+        if not os.path.exists(self.path("record")):
+            return ""
         with open(self.path("record"), encoding="utf-8") as f:
             return f.read()
 
