@@ -16,6 +16,21 @@
 
 struct engine;
 
+enum turn_file_kind { TURN_PICTURE, TURN_VOICE, TURN_DOCUMENT, TURN_VIDEO };
+
+/* A file that came with the message, or with what it quotes. The text names it already; an engine
+ * adds what a text cannot carry. */
+struct turn_file {
+	enum turn_file_kind kind;
+	const char *path; /* absolute, beneath `media` */
+	const char *name; /* safe */
+	const char *type; /* by its content: "image/jpeg" */
+	int64_t size;
+	bool quoted;
+};
+
+#define TURN_FILES_MAX 32
+
 struct turn_input {
 	uint64_t turn;            /* generation: never used twice, larger than any before */
 	const char *conversation; /* opaque key; history is kept by it */
@@ -24,6 +39,11 @@ struct turn_input {
 	struct view text;
 	size_t quoted; /* bytes in front of text that are not the user's own words: a quote */
 	const char *language; /* "zh" or "en": of the words an engine must make up itself */
+	const struct turn_file *files; /* good during start only, as all of this */
+	size_t nfiles;
+	/* The folder with what this conversation has received: its tools may read there. NULL:
+	 * nothing was. */
+	const char *media;
 };
 
 enum engine_fail {
@@ -151,11 +171,16 @@ struct engine_ops {
 	void (*describe)(const struct engine *g, struct str *out);
 };
 
-/* Every engine begins with this. on_event is set by turn.h before the first start. */
+/* A file for the user of this turn. 0: it will be sent with the answer. -1: it will not be, and e
+ * says why, for the model. path: absolute, or relative to the workspace. */
+typedef int engine_deliver_cb(void *arg, uint64_t turn, struct view path, struct err *e);
+
+/* Every engine begins with this. on_event and deliver are set by turn.h before the first start. */
 struct engine {
 	const struct engine_ops *ops;
 	engine_event_cb *on_event;
-	void *arg;
+	engine_deliver_cb *deliver;
+	void *arg; /* of both */
 };
 
 const char *engine_fail_name(enum engine_fail f); /* "model unreachable": for logs */

@@ -37,6 +37,13 @@ enum chan_msg_state {
 	CHAN_MSG_UNSUPPORTED /* a kind the service does not hand to bots (item type 8) */
 };
 
+/* A part of the quoted text (wire reference, 5.5); start NULL: the whole is quoted. */
+struct chan_partial {
+	const char *start, *end;
+	int64_t start_index, end_index; /* which occurrence, from 0 */
+	const char *md5;                /* of the result, 32 hex digits; "" when absent */
+};
+
 /* A received message, complete and checked. Good during the batch call only. */
 struct chan_msg {
 	const char *id; /* exact decimal digits, or "h:" + 64 hex when derived */
@@ -48,6 +55,7 @@ struct chan_msg {
 	bool typed;        /* text holds what was typed (not only a transcript): commands allowed */
 	struct view quote; /* text of the quoted message; empty when none or not known */
 	const char *quote_id; /* digits or "" */
+	struct chan_partial partial;
 	const struct chan_item *items;
 	size_t nitems;
 	int64_t sent_at; /* Unix ms as claimed; 0 unknown */
@@ -72,6 +80,24 @@ struct chan_status {
 	uint64_t skipped;     /* malformed messages since the start */
 };
 
+/* Where the bytes of an item are, as the wire said; all of it secret. "" when absent. */
+struct chan_source {
+	enum chan_item_kind kind;
+	const char *full_url, *param, *key;
+};
+
+enum chan_fetch_end {
+	CHAN_FETCHED,
+	CHAN_FETCH_TOO_BIG,     /* more than was allowed */
+	CHAN_FETCH_GONE,        /* the server no longer has it, or never let us */
+	CHAN_FETCH_BAD,         /* no usable key or address, wrong padding: never will be of use */
+	CHAN_FETCH_UNREACHABLE, /* after its tries; may work later */
+	CHAN_FETCH_DISK         /* it could not be written */
+};
+/* size: bytes written. why: for the log, safe and without a secret. From the loop, once. */
+typedef void chan_fetched_cb(void *arg, enum chan_fetch_end what, int64_t size, const char *why);
+struct chan_fetch; /* a download on its way */
+
 struct chan_events {
 	/* Make these durable. 0: all are, the channel may move its cursor past them. -1: nothing
 	 * may be lost: the channel keeps its cursor, reports DEGRADED and fetches again later. */
@@ -90,15 +116,26 @@ enum chan_outcome {
 	CHAN_THROTTLED,    /* -2 "rate limited", "freq limit"; -12 */
 	CHAN_REFUSED_BARE, /* -2 with no or an unknown text */
 	CHAN_INVALID,      /* -2 "invalid arguments": our body is wrong, never again */
-	CHAN_EXPIRED       /* -14 */
+	CHAN_EXPIRED,      /* -14 */
+	CHAN_NOT_UPLOADED  /* the file did not get through after its tries; nothing was sent */
+};
+
+/* A file to be sent. */
+struct chan_file {
+	enum chan_item_kind kind; /* image, video or file */
+	int fd;           /* of a regular file that stays as it is; borrowed until the end */
+	const char *name; /* as the phone shows it */
+	int64_t size;
+	const char *md5; /* of the contents, 32 lower-case hex digits */
 };
 
 struct chan_send {
-	const char *to;        /* user id */
-	const char *token;     /* newest context token */
-	const char *client_id; /* unique per part, kept over retries */
-	const char *run_id;    /* or NULL */
-	struct view text;      /* formatted, within the limit */
+	const char *to;               /* user id */
+	const char *token;            /* newest context token */
+	const char *client_id;        /* unique per part, kept over retries */
+	const char *run_id;           /* or NULL */
+	struct view text;             /* formatted, within the limit; empty with a file */
+	const struct chan_file *file; /* NULL: text. Uploaded first, as a part of the send */
 };
 
 /* message_id: digits or "". why: the server's text, safe and redacted, or the failure's. */
@@ -125,6 +162,12 @@ struct channel_ops {
 	void (*hurry)(struct channel *c, bool on); /* polls of at most 3 s while a task runs */
 	void (*status)(const struct channel *c, struct chan_status *out);
 	void (*close)(struct channel **c);
+	/* Fetch and decrypt one item: its plain bytes to fd (borrowed, from its beginning), never
+	 * more than max. Several may be under way. On failure what fd holds is of no use. -1:
+	 * nothing was started. */
+	int (*fetch)(struct channel *c, struct chan_fetch **out, const struct chan_source *src,
+		int fd, int64_t max, chan_fetched_cb *cb, void *arg, struct err *e);
+	void (*abort_fetch)(struct channel *c, struct chan_fetch **f); /* no callback */
 };
 
 #endif

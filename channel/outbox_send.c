@@ -410,7 +410,8 @@ static int apply(struct outbox *o, struct err *e)
 		if (!first)
 			return refused_for_now(o, e);
 		return recut(o, e) < 0 ? -1 : hold(o, OUTBOX_BARE_MS, o->why, e);
-	case CHAN_INVALID: return lost(o, PART_REFUSED, W_PART_REFUSED, e);
+	case CHAN_INVALID:
+	case CHAN_NOT_UPLOADED: return lost(o, PART_REFUSED, W_PART_REFUSED, e);
 	case CHAN_EXPIRED: return expired(o, e);
 	case CHAN_CLOSED: break;
 	}

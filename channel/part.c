@@ -103,7 +103,7 @@ static int fill(struct part *p, const struct stmt *s)
 
 	p->seq = stmt_col_int(s, 0);
 	str_reset(&p->text);
-	if (kind < 0 || kind >= PART_KINDS || last < 0 || last > CHAN_EXPIRED ||
+	if (kind < 0 || kind >= PART_KINDS || last < 0 || last > CHAN_NOT_UPLOADED ||
 		copy_z(p->user, sizeof(p->user), stmt_col_text(s, 3)) < 0 ||
 		copy_z(p->client_id, sizeof(p->client_id), stmt_col_text(s, 11)) < 0 ||
 		str_add(&p->text, stmt_col_text(s, 12)) < 0 || p->text.n == 0)
