@@ -259,6 +259,7 @@ int control_open(struct control **out, const struct control_env *env,
 		.log = env->log,
 		.db = env->db,
 		.channel = env->channel,
+		.ears = env->ears,
 		.bot = c->bot,
 		.owner = c->owner };
 	if (!c->bot || !c->owner)

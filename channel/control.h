@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/str.h"
 #include "channel/channel.h"
+#include "channel/ears.h"
 #include "channel/words.h"
 #include "formatter/formatter.h"
 
@@ -43,6 +44,7 @@ struct control_env {
 	/* The answer to /policy: what requests from the phone may do. */
 	void (*policy)(void *arg, bool zh, struct str *out);
 	void *more_arg; /* of both */
+	const struct chan_ears *ears; /* stays good; NULL: nobody can hear a voice */
 };
 
 /* Opens inbox, outbox and dispatcher, heals what a crash left (the interrupted turn's sender is

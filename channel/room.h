@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "channel/channel.h"
+#include "channel/ears.h"
 #include "channel/words.h"
 #include "formatter/formatter.h"
 
@@ -18,6 +19,7 @@ struct room {
 	struct log *log;
 	struct db *db;
 	struct channel *channel;
+	const struct chan_ears *ears; /* NULL: nobody can hear a voice */
 	const char *bot, *owner;
 	int64_t server_ms; /* the latest time that the server has put on a message; 0: none yet */
 	enum control_language language;

@@ -25,6 +25,23 @@ static const struct pair table[W_COUNT] = {
 	[W_INTAKE_FAILED] = { "电脑上存不下新消息了（多半是磁盘已满），这条先没有收下。清理磁盘后会自动继续；/停止 仍然有效。",
 		"New messages cannot be stored on the computer (most likely its disk is full), so this one is "
 		"not taken yet. It goes on by itself once there is room; /stop still works." },
+	[W_VOICE_SILENT] = { "这条语音里没有听出话来。请再说一遍，或用文字发给我。",
+		"I heard no words in this voice message. Please say it again, or send it as text." },
+	[W_VOICE_FORMAT] = { "这条语音听不了：电脑上没有能解开这种格式的解码器。请用文字发给我。",
+		"I cannot hear this voice message: no decoder for its format is set up on the computer. "
+		"Please send it as text." },
+	[W_VOICE_DAMAGED] = { "这条语音听不了：声音文件不完整。请再发一次，或用文字发给我。",
+		"I cannot hear this voice message: its sound is incomplete. Please send it again, or as "
+		"text." },
+	[W_VOICE_LATE] = { "这条语音听不了：识别太久，已放弃。请说短一些，或用文字发给我。",
+		"I cannot hear this voice message: making text of it took too long. Please send a shorter "
+		"one, or text." },
+	[W_VOICE_FAILED] = { "这条语音听不了：语音识别出错，原因在电脑上的日志里。请用文字发给我。",
+		"I cannot hear this voice message: speech recognition failed; the log on the computer has "
+		"the reason. Please send it as text." },
+	[W_VOICE_DEAF] = { "这条语音听不了：微信没有附上文字，电脑上也没有设置语音识别。请用文字发给我。",
+		"I cannot hear this voice message: WeChat gave no text with it, and no speech recognition is "
+		"set up on the computer. Please send it as text." },
 	[W_ATTACHMENT] = { "[附件：{1} {2}，目前还打不开]",
 		"[attachment: {1} {2}, cannot be opened yet]" },
 	[W_KIND_IMAGE] = { "图片", "picture" },
@@ -381,6 +398,20 @@ enum word words_choice(enum approval_choice c)
 	};
 
 	return choices[c];
+}
+
+enum word words_unheard(enum heard h)
+{
+	static const enum word reasons[] = {
+		[HEARD_SILENT] = W_VOICE_SILENT,
+		[HEARD_FORMAT] = W_VOICE_FORMAT,
+		[HEARD_DAMAGED] = W_VOICE_DAMAGED,
+		[HEARD_LATE] = W_VOICE_LATE,
+		[HEARD_FAILED] = W_VOICE_FAILED,
+		[HEARD_DEAF] = W_VOICE_DEAF,
+	};
+
+	return reasons[h];
 }
 
 int words_fail(struct str *out, enum control_language lang, enum engine_fail f, const char *detail)

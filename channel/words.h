@@ -5,6 +5,7 @@
 
 #include "agent/engine.h"
 #include "base/str.h"
+#include "channel/ears.h"
 
 /* AUTO as a setting: follow the user's writing. AUTO as the language of a text: the user has not
  * written yet, so it is said in both. */
@@ -17,6 +18,12 @@ enum word {
 	W_UNSUPPORTED,
 	W_MEDIA_ONLY,
 	W_INTAKE_FAILED,
+	W_VOICE_SILENT, /* why a voice is not heard; what to do about it */
+	W_VOICE_FORMAT,
+	W_VOICE_DAMAGED,
+	W_VOICE_LATE,
+	W_VOICE_FAILED,
+	W_VOICE_DEAF,
 	W_ATTACHMENT, /* {1} kind, {2} name: a line of the prompt */
 	W_KIND_IMAGE,
 	W_KIND_VOICE,
@@ -116,6 +123,7 @@ int words_put(struct str *out, enum control_language lang, enum word w, ...)
 	__attribute__((sentinel));
 
 enum word words_choice(enum approval_choice c);
+enum word words_unheard(enum heard h); /* why a voice is not heard; never of HEARD_TEXT */
 
 /* Why a turn failed, in one plain sentence, with the engine's detail. */
 int words_fail(struct str *out, enum control_language lang, enum engine_fail f, const char *detail);

@@ -132,8 +132,15 @@ static void channel_close(struct channel **c)
 	*c = NULL;
 }
 
-static const struct channel_ops channel_ops = { "fake", channel_start, channel_stop, channel_send,
-	channel_abort, channel_typing, channel_hurry, channel_status, channel_close };
+static const struct channel_ops channel_ops = { .name = "fake",
+	.start = channel_start,
+	.stop = channel_stop,
+	.send = channel_send,
+	.abort_send = channel_abort,
+	.typing = channel_typing,
+	.hurry = channel_hurry,
+	.status = channel_status,
+	.close = channel_close };
 
 void fake_channel_open(struct fake_channel *f, struct loop *l)
 {
