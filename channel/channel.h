@@ -117,7 +117,8 @@ enum chan_outcome {
 	CHAN_REFUSED_BARE, /* -2 with no or an unknown text */
 	CHAN_INVALID,      /* -2 "invalid arguments": our body is wrong, never again */
 	CHAN_EXPIRED,      /* -14 */
-	CHAN_NOT_UPLOADED  /* the file did not get through after its tries; nothing was sent */
+	/* The file did not get through after its tries, nothing was sent: CHAN_UPLOAD_... */
+	CHAN_NOT_UPLOADED
 };
 
 /* A file to be sent. */
@@ -137,6 +138,12 @@ struct chan_send {
 	struct view text;             /* formatted, within the limit; empty with a file */
 	const struct chan_file *file; /* NULL: text. Uploaded first, as a part of the send */
 };
+
+/* What `why` of CHAN_NOT_UPLOADED is, so that it can be worded: one of these. */
+#define CHAN_UPLOAD_UNREADABLE  "unreadable"  /* our copy could not be read to its end */
+#define CHAN_UPLOAD_REFUSED     "refused"     /* the server wants no file now, or not this one */
+#define CHAN_UPLOAD_UNREACHABLE "unreachable" /* no connection, or none that held, at every try */
+#define CHAN_UPLOAD_UNCONFIRMED "unconfirmed" /* taken, but never with a receipt to send it by */
 
 /* message_id: digits or "". why: the server's text, safe and redacted, or the failure's. */
 typedef void chan_sent_cb(void *arg, enum chan_outcome what, const char *message_id,
