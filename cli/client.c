@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,11 +13,19 @@
 
 enum { ANSWER_MAX = 32 << 20 };
 
+/* One that waits for those before it: answers arrive in the order in which they were given. */
+struct post {
+	struct post *next;
+	const char *path;
+	char *body;
+};
+
 struct client {
 	const struct client_call *call;
 	struct loop *loop;
 	struct http *pool;
 	struct http_call *http, *post;
+	struct post *posts; /* the oldest first */
 	struct str line;
 	struct err *err;
 	int rc;
@@ -115,15 +124,18 @@ struct loop *client_loop(struct client *c)
 	return c->loop;
 }
 
+static void post_next(struct client *c);
+
 static void on_posted(void *arg, const struct http_result *r)
 {
 	struct client *c = arg;
 
 	(void)r;
 	c->post = NULL;
+	post_next(c);
 }
 
-int client_post(struct client *c, const char *path, struct view body, struct err *e)
+static int post_start(struct client *c, const char *path, struct view body, struct err *e)
 {
 	char url[256];
 	const struct http_req req = {
@@ -137,10 +149,53 @@ int client_post(struct client *c, const char *path, struct view body, struct err
 		.arg = c,
 	};
 
-	if (c->post)
-		return err_set(e, E_BUSY, "the daemon has not taken the last answer yet");
 	snprintf(url, sizeof(url), "http://localhost%s", path);
 	return http_start(&c->post, c->pool, &req, e);
+}
+
+static struct post *take_post(struct client *c)
+{
+	struct post *p = c->posts;
+
+	if (p)
+		c->posts = p->next;
+	return p;
+}
+
+static void post_free(struct post *p)
+{
+	free(p->body);
+	free(p);
+}
+
+static void post_next(struct client *c)
+{
+	struct post *p;
+	struct err e = ERR_INIT;
+
+	while (!c->post && (p = take_post(c))) {
+		if (post_start(c, p->path, view_of(p->body), &e) < 0)
+			(void)say_err(&e);
+		post_free(p);
+	}
+}
+
+int client_post(struct client *c, const char *path, struct view body, struct err *e)
+{
+	struct post **end = &c->posts, *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->body = strndup(body.p, body.n);
+	if (!p || !p->body) {
+		free(p);
+		return err_set(e, E_NOMEM, "a request of %zu bytes", body.n);
+	}
+	p->path = path;
+	while (*end)
+		end = &(*end)->next;
+	*end = p;
+	post_next(c);
+	return 0;
 }
 
 int client_request(const struct home *h, const struct client_call *call, struct err *e)
@@ -151,6 +206,7 @@ int client_request(const struct home *h, const struct client_call *call, struct 
 		.unix_path = path };
 	struct client c = { .call = call, .line = STR_INIT(ANSWER_MAX), .err = e };
 	struct sigwatch *intr = NULL;
+	struct post *waiting;
 	int rc = -1, hold;
 
 	if (socket_path(path, h, &hold, e) < 0)
@@ -167,6 +223,8 @@ int client_request(const struct home *h, const struct client_call *call, struct 
 out:
 	if (call->on_end)
 		call->on_end(call->arg);
+	while ((waiting = take_post(&c)))
+		post_free(waiting);
 	sigwatch_free(&intr);
 	http_close(&c.pool);
 	loop_close(&c.loop);

@@ -27,7 +27,8 @@ int client_request(const struct home *h, const struct client_call *c, struct err
 
 /* --- While it is under way -------------------------------------------------------------------- */
 struct loop *client_loop(struct client *c);
-/* A POST beside it, not from inside the line callback; its answer is not waited for. */
+/* A JSON body POSTed beside it, behind those given before; path outlives the request, and its
+ * answer is not waited for. */
 int client_post(struct client *c, const char *path, struct view body, struct err *e);
 
 #endif
