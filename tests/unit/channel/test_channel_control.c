@@ -1349,7 +1349,7 @@ static void the_language_follows_the_user(void **state)
 
 /* --- Handles of the terminal ------------------------------------------------------------------ */
 
-struct heard {
+struct reported {
 	int events, done;
 	enum engine_fail fail;
 	char text[64];
@@ -1357,7 +1357,7 @@ struct heard {
 
 static void on_ask(void *arg, const struct engine_event *ev)
 {
-	struct heard *got = arg;
+	struct reported *got = arg;
 
 	got->events++;
 	if (ev->type != ENGINE_DONE)
@@ -1371,7 +1371,7 @@ static void on_ask(void *arg, const struct engine_event *ev)
 static void a_prompt_of_the_terminal_goes_through_the_queue(void **state)
 {
 	struct house *h = *state;
-	struct heard got = { .events = 0 };
+	struct reported got = { .events = 0 };
 	uint64_t ticket;
 
 	house_hear(h, OWNER, "phone");
@@ -1401,7 +1401,7 @@ static void a_prompt_that_is_dropped_ends(void **state)
 
 	house_hear(h, OWNER, "phone");
 	for (size_t i = 0; i < 3; i++) {
-		struct heard got = { .events = 0 };
+		struct reported got = { .events = 0 };
 
 		assert_int_equal(0,
 			control_ask(h->control, VIEW("x"), on_ask, &got, &ticket, NULL));
@@ -1414,7 +1414,7 @@ static void a_prompt_that_is_dropped_ends(void **state)
 static void a_prompt_can_be_cancelled_while_it_waits_and_runs(void **state)
 {
 	struct house *h = *state;
-	struct heard got = { .events = 0 };
+	struct reported got = { .events = 0 };
 	uint64_t first, second;
 
 	assert_int_equal(0, control_ask(h->control, VIEW("one"), on_ask, &got, &first, NULL));
@@ -1434,7 +1434,7 @@ static void a_prompt_can_be_cancelled_while_it_waits_and_runs(void **state)
 static void a_phones_stop_ends_a_prompt_of_the_terminal(void **state)
 {
 	struct house *h = *state;
-	struct heard got = { .events = 0 };
+	struct reported got = { .events = 0 };
 	uint64_t ticket;
 
 	assert_int_equal(0, control_ask(h->control, VIEW("one"), on_ask, &got, &ticket, NULL));
@@ -1449,7 +1449,7 @@ static void a_question_of_a_terminal_turn_goes_to_the_terminal(void **state)
 {
 	static const char *const choices[] = { "yes", "no", NULL };
 	struct house *h = *state;
-	struct heard got = { .events = 0 };
+	struct reported got = { .events = 0 };
 	uint64_t ticket;
 
 	assert_int_equal(0, control_ask(h->control, VIEW("one"), on_ask, &got, &ticket, NULL));
@@ -1466,7 +1466,7 @@ static void a_question_of_a_terminal_turn_goes_to_the_terminal(void **state)
 static void a_question_at_the_terminal_has_its_time_too(void **state)
 {
 	struct house *h = *state;
-	struct heard got = { .events = 0 };
+	struct reported got = { .events = 0 };
 	uint64_t ticket;
 
 	assert_int_equal(0, control_ask(h->control, VIEW("one"), on_ask, &got, &ticket, NULL));
@@ -1490,7 +1490,7 @@ static void a_question_at_the_terminal_has_its_time_too(void **state)
 static void prompts_that_are_not_fit_are_refused(void **state)
 {
 	struct house *h = *state;
-	struct heard got = { .events = 0 };
+	struct reported got = { .events = 0 };
 	struct err e = ERR_INIT;
 	uint64_t t;
 
@@ -1510,7 +1510,7 @@ static void prompts_that_are_not_fit_are_refused(void **state)
 static void a_prompt_of_the_terminal_does_not_outlive_a_crash(void **state)
 {
 	struct house *h = *state;
-	struct heard got = { .events = 0 };
+	struct reported got = { .events = 0 };
 	uint64_t t;
 
 	assert_int_equal(0, control_ask(h->control, VIEW("one"), on_ask, &got, &t, NULL));
