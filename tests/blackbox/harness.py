@@ -3,6 +3,7 @@
 Every wait has a condition and a bound; nothing sleeps for luck. Only processes started here are ended.
 The build folder comes in KAIRO_BUILD (set by ctest)."""
 
+import base64
 import contextlib
 import http.client
 import json
@@ -109,6 +110,51 @@ class Sim:
         if text is not None:
             body["text"] = text
         return self.call("POST", "inject", body)["messages"]
+
+    def inject_media(self, kind, data, message=None, **media):
+        """A picture, file, voice or video from the phone. data: its bytes, or a number of them, which the
+        simulator makes up (samples.pattern). media: see "media" in contrib/sim/README.md; message: the
+        other members of the call, such as {"from": USER}."""
+        media["kind"] = kind
+        if isinstance(data, int):
+            media["size"] = data
+        else:
+            media["data_b64"] = base64.b64encode(data).decode()
+        return self.inject(media=media, **(message or {}))
+
+    def inject_image(self, data, **more):
+        return self.inject_media("image", data, **more)
+
+    def inject_file(self, data, name="a.txt", **more):
+        return self.inject_media("file", data, name=name, **more)
+
+    def inject_voice(self, data, transcript=None, **more):
+        if transcript is not None:
+            more["transcript"] = transcript
+        return self.inject_media("voice", data, **more)
+
+    def inject_video(self, data, **more):
+        return self.inject_media("video", data, **more)
+
+    def quote(self, text, of, **quote):
+        """Text that quotes the message with this id, as new phones do; `part`, `style` and the others of
+        "quote" in contrib/sim/README.md."""
+        return self.inject(text, quote=dict(quote, of=of))
+
+    def files(self, since=0):
+        """The pictures and files on the phone, each with its bytes as "data"; None for a grey box."""
+        found = [d for d in self.sent(since) if d.get("media")]
+        for d in found:
+            d["data"] = self.media(d["media"]) if d["media_state"] == "opens" else None
+        return found
+
+    def media(self, number):
+        c = http.client.HTTPConnection(self.control.hostname, self.control.port, timeout=60)
+        try:
+            c.request("GET", "/control/media?id=%d" % number)
+            return c.getresponse().read()
+        finally:
+            c.close()
 
     def sent(self, since=0, **query):
         return self.call("GET", "sent?" + urllib.parse.urlencode(dict(query, since=since)))["sent"]
