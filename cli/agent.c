@@ -147,6 +147,18 @@ static int add_homes(struct words *w, const struct acp_preset *preset, struct er
 	return 0;
 }
 
+/* Of our own folder nothing is to be seen but what was received. */
+static int add_hidden(struct words *w, const struct home *h, struct err *e)
+{
+	char media[PATH_SIZE];
+
+	if (path_join(media, h->root, "media", e) < 0)
+		return -1;
+	add_option(w, "--hide", h->root);
+	add_option(w, "--read", media);
+	return 0;
+}
+
 static int fill_argv(struct words *w, const struct agent_plan *p, const struct home *h,
 	const struct config *c, const char *workspace, bool namespaces, struct err *e)
 {
@@ -164,7 +176,8 @@ static int fill_argv(struct words *w, const struct agent_plan *p, const struct h
 		return -1;
 	for (char **extra = c->acp.write; *extra; extra++)
 		add_option(w, "--write", *extra);
-	add_option(w, "--hide", h->root);
+	if (add_hidden(w, h, e) < 0)
+		return -1;
 	add(w, "--");
 	add(w, p->program);
 	while (*++rest)

@@ -182,11 +182,14 @@ void acp_send(struct acp *a, int64_t ms, rpc_answer_cb *cb)
 
 static int load_turn(struct acp *a, const struct turn_input *in, struct err *e)
 {
+	struct view own = view_from(in->text, in->quoted);
+
 	a->conversation = strdup(in->conversation);
 	a->language = strdup(in->language ? in->language : "");
 	if (!a->conversation || !a->language || str_add(&a->text, in->text) < 0)
 		return err_set(e, E_NOMEM, "a message of %zu bytes", in->text.n);
-	return a->tools ? tools_turn_begin(a->tools, in->turn, in->conversation, in->text, e) : 0;
+	return a->tools ? tools_turn_begin(a->tools, in->turn, in->conversation, own, in->media, e)
+	                : 0;
 }
 
 static int acp_start(struct engine *g, const struct turn_input *in, struct err *e)

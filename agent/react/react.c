@@ -119,7 +119,8 @@ static int begin_tools(struct react *r, const struct turn_input *in, struct err 
 
 	if (str_addf(&key, "%s#%lld", in->conversation, (long long)r->session) < 0)
 		rc = err_set(e, E_NOMEM, "a turn");
-	else if ((rc = tools_turn_begin(r->tools, in->turn, str_cstr(&key), own, e)) == 0)
+	else if ((rc = tools_turn_begin(r->tools, in->turn, str_cstr(&key), own, in->media, e)) ==
+		 0)
 		rc = tools_schema(r->tools, in->origin, &r->tools_schema, e);
 	tools_denied(r->tools, in->origin, &r->tools_denied);
 	str_release(&key);

@@ -408,6 +408,26 @@ class Fence(unittest.TestCase):
             self.untouched(base)
         self.each(check)
 
+    def test_an_agent_reads_what_was_received_in_what_is_hidden(self):
+        def check(uid, namespaces, base):
+            if not namespaces:
+                return
+            home = os.path.join(base, "home")
+            media = os.path.join(home, "media")
+            os.mkdir(media)
+            with open(os.path.join(media, "note"), "w") as f:
+                f.write("received")
+            for path in (media, os.path.join(media, "note")):
+                os.chown(path, uid, uid)
+            code, out = self.run_in(
+                base, uid, namespaces, "--hide", home, "--read", media, kind="--open", argv=["sh", "-c", """
+                test "$(ls -A %s)" = media && grep -q received %s/note && ! echo x > %s/x && ! rm %s/note &&
+                ! mkdir %s/x""" % (home, media, media, media, home)])
+            self.assertEqual(code, 0, out)
+            with open(os.path.join(media, "note")) as f:
+                self.assertEqual(f.read(), "received")
+        self.each(check)
+
     def test_usage_is_told(self):
         for argv in ([], ["--fenced"], ["--fenced", "--open", "--workspace", "/tmp", "--", "true"],
                      ["--workspace", "/tmp", "--", "true"], ["--fenced", "--workspace", "tmp", "--", "true"],

@@ -176,9 +176,13 @@ static void put_folders(struct str *args, struct namespace_plan *p)
 		switch (p->folders[i].how) {
 		case NAMESPACE_READ: PUT(args, "--ro-bind-try", path, path); break;
 		case NAMESPACE_WRITE: PUT(args, "--bind-try", path, path); break;
-		case NAMESPACE_HIDE: PUT(args, "--tmpfs", path, "--remount-ro", path); break;
+		case NAMESPACE_HIDE: PUT(args, "--tmpfs", path); break;
 		}
 	}
+	/* Only now: what lies in one of them needs a place to be mounted on. */
+	for (int i = 0; i < p->n; i++)
+		if (p->folders[i].how == NAMESPACE_HIDE)
+			PUT(args, "--remount-ro", p->folders[i].path);
 }
 
 static int fill(struct str *args, struct namespace_plan *p, struct err *e)

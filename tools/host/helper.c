@@ -211,12 +211,14 @@ int helper_send(struct helper *h, struct view line, struct err *e)
 	return 0;
 }
 
-void helper_put_place(struct json_out *w, const struct tools_env *env)
+void helper_put_place(struct json_out *w, const struct tools_env *env, const char *media)
 {
 	json_put_z(w, "workspace", env->workspace);
 	json_open_array(w, "read");
 	for (const char *const *path = env->read_paths; path && *path; path++)
 		json_put_z(w, NULL, *path);
+	if (media)
+		json_put_z(w, NULL, media);
 	json_close_array(w);
 	json_put_bool(w, "required", env->sandbox_required);
 	json_put_bool(w, "namespaces", env->sandbox->namespaces);

@@ -34,7 +34,8 @@ void helper_free(struct helper **h);
 /* After on_end: "was ended by signal 9". */
 void helper_say_end(const struct helper *h, struct str *out);
 
-/* The members of a request that say where it works: workspace, read, required, namespaces. */
-void helper_put_place(struct json_out *w, const struct tools_env *env);
+/* The members of a request that say where it works: workspace, read, required, namespaces. media:
+ * what it may read besides, or NULL. */
+void helper_put_place(struct json_out *w, const struct tools_env *env, const char *media);
 
 #endif

@@ -55,7 +55,7 @@ static void plan_look(struct process *p, const struct json *result)
 		json_open(&w, "args");
 		json_put_json(&w, "paths", files);
 		json_close(&w);
-		helper_put_place(&w, p->run.env);
+		helper_put_place(&w, p->run.env, NULL);
 		json_put_int(&w, "time_ms", LOOK_MS);
 		json_close(&w);
 		if (json_out_end(&w, NULL) < 0)
@@ -153,7 +153,7 @@ static int make_request(struct process *p, const struct run_plan *plan, struct e
 	json_put_z(&w, "tool", r->exact ? "read_text" : r->spec->name);
 	json_put_json(&w, "args", plan->args);
 	put_command(&w, plan);
-	helper_put_place(&w, r->env);
+	helper_put_place(&w, r->env, plan->media);
 	/* A search gives what it has a while before the time is up. */
 	json_put_int(&w, "time_ms", r->limit_ms / 2);
 	json_close(&w);

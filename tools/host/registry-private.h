@@ -21,6 +21,7 @@ struct tools {
 	struct sandbox sandbox;
 	struct watch *probe; /* until that is settled */
 	char *helper, *workspace;
+	char *home; /* the real path of what is hidden; NULL: nothing is there */
 	char *read[READ_PATHS_MAX + 1];
 	struct run_list runs;
 	struct sessions *sessions;

@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/host/consent.h"
@@ -19,17 +20,13 @@ static bool inside(const char *path, const char *folder)
 }
 
 /* Where a tool could come to our own files, it may not work at all. */
-static int check_apart(const char *folder, const char *hide, const char *what, struct err *e)
+static int check_apart(const struct tools *t, const char *folder, const char *what, struct err *e)
 {
-	char *home = hide ? realpath(hide, NULL) : NULL;
-	int rc = 0;
-
-	if (home && (inside(folder, home) || inside(home, folder)))
-		rc = err_set(e, E_DENIED,
+	if (t->home && (inside(folder, t->home) || inside(t->home, folder)))
+		return err_set(e, E_DENIED,
 			"the %s %s and Kairo's own folder %s lie in one another; choose another one",
-			what, folder, home);
-	free(home);
-	return rc;
+			what, folder, t->home);
+	return 0;
 }
 
 static int take_workspace(struct tools *t, const struct tools_env *env, struct err *e)
@@ -39,7 +36,7 @@ static int take_workspace(struct tools *t, const struct tools_env *env, struct e
 		return err_sys(e, "the workspace %s", env->workspace);
 	if (strcmp(t->workspace, "/") == 0)
 		return err_set(e, E_DENIED, "/ cannot be the workspace; choose a folder below it");
-	return check_apart(t->workspace, env->hide, "workspace", e);
+	return check_apart(t, t->workspace, "workspace", e);
 }
 
 static int take_read_paths(struct tools *t, const struct tools_env *env, struct err *e)
@@ -63,7 +60,7 @@ static int take_read_paths(struct tools *t, const struct tools_env *env, struct 
 		t->read[n++] = real;
 		if (strcmp(real, "/") == 0)
 			return err_set(e, E_DENIED, "sandbox.read cannot be /");
-		if (check_apart(real, env->hide, "folder of sandbox.read", e) < 0)
+		if (check_apart(t, real, "folder of sandbox.read", e) < 0)
 			return -1;
 	}
 	return 0;
@@ -101,6 +98,7 @@ int tools_open(struct tools **out, const struct tools_env *env, struct err *e)
 	if (!t)
 		return err_set(e, E_NOMEM, "tools");
 	t->env = *env;
+	t->home = env->hide ? realpath(env->hide, NULL) : NULL;
 	t->helper = strdup(env->helper);
 	if (!t->helper) {
 		(void)err_set(e, E_NOMEM, "tools");
@@ -142,6 +140,7 @@ void tools_close(struct tools **tp)
 	for (int i = 0; t->read[i]; i++)
 		free(t->read[i]);
 	free(t->workspace);
+	free(t->home);
 	free(t->helper);
 	free(t);
 }
@@ -153,10 +152,36 @@ void tools_set_policy(struct tools *t, const struct policy *policy)
 
 /* --- Turns ------------------------------------------------------------------------------------ */
 
-int tools_turn_begin(struct tools *t, uint64_t turn, const char *conversation, struct view words,
-	struct err *e)
+/* The folder itself, not a link to another; *out NULL: there is none. */
+static int take_media(const struct tools *t, const char *media, char **out, struct err *e)
 {
-	return turn_begin(&t->turns, turn, conversation, words, e);
+	struct stat st;
+
+	*out = NULL;
+	if (!media || (lstat(media, &st) < 0 && errno == ENOENT))
+		return 0;
+	*out = realpath(media, NULL);
+	if (!*out)
+		return err_sys(e, "%s", media);
+	if (S_ISDIR(st.st_mode) && !inside(t->workspace, *out) &&
+		!(t->home && inside(t->home, *out)))
+		return 0;
+	free(*out);
+	*out = NULL;
+	return err_set(e, E_DENIED, "%s is no folder for what was received", media);
+}
+
+int tools_turn_begin(struct tools *t, uint64_t turn, const char *conversation, struct view words,
+	const char *media, struct err *e)
+{
+	char *real;
+	int rc;
+
+	if (take_media(t, media, &real, e) < 0)
+		return -1;
+	rc = turn_begin(&t->turns, turn, conversation, words, real, e);
+	free(real);
+	return rc;
 }
 
 void tools_turn_end(struct tools *t, uint64_t turn)
@@ -368,6 +393,7 @@ int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *
 	plan.argv = j.argv.v;
 	plan.network = j.network;
 	plan.conversation = turn_conversation(&t->turns, c->turn);
+	plan.media = turn_media(&t->turns, c->turn);
 	if (rc == 0)
 		rc = start(t, out, &plan, e);
 	judgement_release(&j);

@@ -44,9 +44,12 @@ void tools_close(struct tools **t); /* ends what runs */
 void tools_set_policy(struct tools *t, const struct policy *policy);
 
 /* A turn's own facts, for rules that need them: the words of the user (an address in them may be
- * fetched) and the key of the conversation. Calls name the turn. E_EXISTS: it has begun already. */
+ * fetched), the key of the conversation, and the folder with what it has received, which calls of
+ * the turn may read (NULL, or not there yet: none). It lies in `hide`, of which nothing else can be
+ * reached. Calls name the turn. E_EXISTS: it has begun already. E_DENIED: media is a link, or
+ * contains what it should lie in. */
 int tools_turn_begin(struct tools *t, uint64_t turn, const char *conversation, struct view words,
-	struct err *e);
+	const char *media, struct err *e);
 void tools_turn_end(struct tools *t, uint64_t turn); /* not begun: nothing */
 /* url stood in a search result of the turn: it may be fetched. */
 void tools_turn_allow(struct tools *t, uint64_t turn, struct view url);

@@ -27,6 +27,7 @@ struct run_plan {
 	const struct json *args;
 	enum verdict verdict; /* ASK: it was consented to */
 	const char *conversation;
+	const char *media; /* a further folder it may read; NULL: none */
 	char *const *argv; /* a command to be run as it is, without a shell; NULL: none */
 	bool network;      /* it may use the network */
 	bool quiet;        /* part of another call: not recorded by itself */

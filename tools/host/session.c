@@ -154,7 +154,7 @@ static void session_on_end(void *arg)
 	str_release(&text);
 }
 
-static int send_place(struct session *s, struct err *e)
+static int send_place(struct session *s, const char *media, struct err *e)
 {
 	struct str line = STR_INIT(REQUEST_MAX);
 	struct json_out w;
@@ -162,7 +162,7 @@ static int send_place(struct session *s, struct err *e)
 
 	json_out_begin(&w, &line);
 	json_open(&w, NULL);
-	helper_put_place(&w, s->all->env);
+	helper_put_place(&w, s->all->env, media);
 	json_close(&w);
 	if (json_out_end(&w, e) == 0)
 		rc = helper_send(s->helper, str_view(&line), e);
@@ -198,7 +198,7 @@ static struct session *session_new(struct sessions *all, const struct run_plan *
 	if (!s->conversation)
 		(void)err_set(e, E_NOMEM, "a shell session");
 	else if (timer_new(&s->idle, all->env->loop, session_on_idle, s, e) == 0 &&
-		 helper_start(&s->helper, &helper, e) == 0 && send_place(s, e) == 0) {
+		 helper_start(&s->helper, &helper, e) == 0 && send_place(s, plan->media, e) == 0) {
 		timer_arm(s->idle, SESSION_IDLE_MS);
 		return s;
 	}

@@ -186,7 +186,7 @@ static int send_request(struct terminal *t, const struct terminal_plan *plan,
 		json_put_z(&w, "shell", plan->shell);
 	if (plan->env)
 		put_words(&w, "env", plan->env);
-	helper_put_place(&w, &t->tools->env);
+	helper_put_place(&w, &t->tools->env, turn_media(&t->tools->turns, t->turn));
 	json_close(&w);
 	if (json_out_end(&w, e) == 0)
 		rc = helper_send(t->helper, str_view(&line), e);

@@ -10,8 +10,8 @@
 struct turn {
 	struct turn *next;
 	uint64_t id;
-	char *conversation;
-	struct str allowed; /* addresses in normal form, each between line breaks */
+	char *conversation, *media; /* media: NULL: none */
+	struct str allowed;         /* addresses in normal form, each between line breaks */
 };
 
 static struct turn *find(const struct turn_list *l, uint64_t id)
@@ -27,6 +27,7 @@ static void turn_free(struct turn *t)
 {
 	str_release(&t->allowed);
 	free(t->conversation);
+	free(t->media);
 	free(t);
 }
 
@@ -50,7 +51,7 @@ static void add(void *arg, struct view normal)
 }
 
 int turn_begin(struct turn_list *l, uint64_t id, const char *conversation, struct view words,
-	struct err *e)
+	const char *media, struct err *e)
 {
 	struct turn *t;
 
@@ -63,7 +64,8 @@ int turn_begin(struct turn_list *l, uint64_t id, const char *conversation, struc
 	t->id = id;
 	t->allowed = STR_INIT(ALLOWED_MAX);
 	t->conversation = strdup(conversation ? conversation : "");
-	if (!t->conversation || str_addc(&t->allowed, '\n') < 0) {
+	t->media = media ? strdup(media) : NULL;
+	if (!t->conversation || (media && !t->media) || str_addc(&t->allowed, '\n') < 0) {
 		turn_free(t);
 		return err_set(e, E_NOMEM, "a turn");
 	}
@@ -117,4 +119,11 @@ const char *turn_conversation(const struct turn_list *l, uint64_t id)
 	const struct turn *t = find(l, id);
 
 	return t ? t->conversation : "";
+}
+
+const char *turn_media(const struct turn_list *l, uint64_t id)
+{
+	const struct turn *t = find(l, id);
+
+	return t ? t->media : NULL;
 }

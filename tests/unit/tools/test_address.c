@@ -65,7 +65,7 @@ static bool allows(const char *words, const char *url)
 	struct turn_list l = { NULL };
 	bool yes;
 
-	assert_int_equal(0, turn_begin(&l, 1, "c", view_of(words), NULL));
+	assert_int_equal(0, turn_begin(&l, 1, "c", view_of(words), NULL, NULL));
 	yes = turn_allows(&l, 1, view_of(url));
 	turn_end(&l, 1);
 	assert_null(l.first);
@@ -146,8 +146,8 @@ static void a_search_result_is_allowed_in_its_turn_alone(void **state)
 	(void)state;
 	turn_allow(&l, 1, url); /* no such turn */
 	assert_false(turn_allows(&l, 1, url));
-	assert_int_equal(0, turn_begin(&l, 1, "a", VIEW("x"), NULL));
-	assert_int_equal(0, turn_begin(&l, 2, "b", VIEW("x"), NULL));
+	assert_int_equal(0, turn_begin(&l, 1, "a", VIEW("x"), NULL, NULL));
+	assert_int_equal(0, turn_begin(&l, 2, "b", VIEW("x"), NULL, NULL));
 	turn_allow(&l, 1, url);
 	turn_allow(&l, 1, url);
 	turn_allow(&l, 1, VIEW("https://u@example.com/"));

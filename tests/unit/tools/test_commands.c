@@ -21,7 +21,7 @@
 #include "remove_tree.h"
 
 struct fix {
-	char dir[64], ws[96];
+	char dir[64], ws[96], home[96];
 	struct loop *loop;
 	struct policy *policy;
 	struct tools *tools;
@@ -45,16 +45,19 @@ static int setup(void **state)
 	(void)snprintf(fix.dir, sizeof(fix.dir), "/tmp/kairo-commands-XXXXXX");
 	assert_non_null(mkdtemp(fix.dir));
 	(void)snprintf(fix.ws, sizeof(fix.ws), "%s/ws", fix.dir);
+	(void)snprintf(fix.home, sizeof(fix.home), "%s/home", fix.dir);
 	assert_int_equal(0, mkdir(fix.ws, 0755));
+	assert_int_equal(0, mkdir(fix.home, 0700));
 	assert_int_equal(0, loop_open(&fix.loop, NULL, &e));
 	rules.shell = SHELL_ASK;
 	assert_int_equal(0, policy_open(&fix.policy, &rules, &e));
 	env.loop = fix.loop;
 	env.workspace = fix.ws;
+	env.hide = fix.home;
 	env.policy = fix.policy;
 	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
-	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "first", VIEW(""), &e));
-	assert_int_equal(0, tools_turn_begin(fix.tools, 2, "second", VIEW(""), &e));
+	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "first", VIEW(""), NULL, &e));
+	assert_int_equal(0, tools_turn_begin(fix.tools, 2, "second", VIEW(""), NULL, &e));
 	mark_choose();
 	return 0;
 }
@@ -506,10 +509,133 @@ static void an_idle_session_is_ended(void **state)
 	expect("There are no sessions.");
 }
 
+/* --- What the conversation has received ------------------------------------------------------- */
+
+static void put_home(const char *name, const char *content)
+{
+	char path[320];
+	struct err e = ERR_INIT;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", fix.home, name);
+	assert_int_equal(0, file_replace(path, 0600, view_of(content), &e));
+}
+
+/* Of two conversations; and what else lies there. */
+static void fill_home(void)
+{
+	static const char *const folders[] = { "media", "media/me", "media/you" };
+	char path[320], to[320];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", fix.home, folders[i]);
+		assert_int_equal(0, mkdir(path, 0700));
+	}
+	put_home("media/me/note.txt", "kept for me\n");
+	put_home("media/you/note.txt", "secret of another\n");
+	put_home("state.db", "secret of the daemon\n");
+	(void)snprintf(path, sizeof(path), "%s/media/me/link", fix.home);
+	(void)snprintf(to, sizeof(to), "%s/media/you/note.txt", fix.home);
+	assert_int_equal(0, symlink(to, path));
+}
+
+static int begin_with(uint64_t turn, const char *conversation, const char *media, struct err *e)
+{
+	char path[320];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", fix.home, media);
+	return tools_turn_begin(fix.tools, turn, conversation, VIEW(""), path, e);
+}
+
+/* %s: our own folder. */
+static bool run_home(uint64_t turn, const char *tool, const char *format)
+{
+	struct str args = STR_INIT(4000);
+	struct view rest = view_of(format);
+	bool ok;
+
+	while (rest.n > 0) {
+		size_t n = view_find(rest, '@');
+
+		assert_int_equal(0, str_add(&args, view_cut(rest, n)));
+		if (n < rest.n)
+			assert_int_equal(0, str_adds(&args, fix.home));
+		rest = view_from(rest, n + 1);
+	}
+	ok = run(turn, tool, str_cstr(&args));
+	str_release(&args);
+	return ok;
+}
+
+static void what_was_received_can_be_read_and_nothing_else(void **state)
+{
+	static const char *const closed[][2] = {
+		{ "read_file", "{\"path\":\"@/media/you/note.txt\"}" },
+		{ "read_file", "{\"path\":\"@/media/me/../you/note.txt\"}" },
+		{ "read_file", "{\"path\":\"@/media/me/link\"}" },
+		{ "read_file", "{\"path\":\"@/state.db\"}" },
+		{ "list_dir", "{\"path\":\"@/media\"}" },
+		{ "list_dir", "{\"path\":\"@\"}" },
+		{ "write_file", "{\"path\":\"@/media/me/new\",\"content\":\"x\"}" },
+		{ "write_file", "{\"path\":\"@/media/me/note.txt\",\"content\":\"x\"}" },
+		{ "shell", "{\"command\":\"cat @/media/you/note.txt\"}" },
+		{ "shell", "{\"command\":\"cat @/media/me/link\"}" },
+		{ "shell", "{\"command\":\"cat @/state.db\"}" },
+		{ "shell", "{\"command\":\"echo x > @/media/me/new\"}" },
+		{ "shell", "{\"command\":\"echo x >> @/media/me/note.txt\"}" },
+		{ "shell", "{\"command\":\"rm @/media/me/note.txt\"}" },
+		{ "shell", "{\"command\":\"mv @/media/me/note.txt .\"}" },
+		{ "shell_session", "{\"command\":\"cat @/media/you/note.txt\"}" },
+	};
+
+	(void)state;
+	fill_home();
+	assert_int_equal(0, begin_with(3, "mine", "media/me", NULL));
+	assert_true(run_home(3, "read_file", "{\"path\":\"@/media/me/note.txt\"}"));
+	expect("kept for me");
+	assert_true(run_home(3, "list_dir", "{\"path\":\"@/media/me\"}"));
+	expect("note.txt");
+	assert_true(run_home(3, "glob", "{\"pattern\":\"*.txt\",\"path\":\"@/media/me\"}"));
+	expect("note.txt");
+	assert_true(run_home(3, "grep", "{\"pattern\":\"kept\",\"path\":\"@/media/me\"}"));
+	expect("kept for me");
+	assert_true(run_home(3, "shell", "{\"command\":\"cat @/media/me/note.txt\"}"));
+	expect("kept for me");
+	assert_true(run_home(3, "shell_session", "{\"command\":\"cat @/media/me/note.txt\"}"));
+	expect("kept for me");
+	for (size_t i = 0; i < sizeof(closed) / sizeof(closed[0]); i++) {
+		if (run_home(3, closed[i][0], closed[i][1]) || says("secret"))
+			fail_msg("%s %s: %s", closed[i][0], closed[i][1], str_cstr(&fix.text));
+	}
+	assert_true(run_home(3, "read_file", "{\"path\":\"@/media/me/note.txt\"}"));
+	expect("kept for me");
+}
+
+static void what_was_received_belongs_to_its_turns(void **state)
+{
+	struct err e = ERR_INIT;
+
+	(void)state;
+	fill_home();
+	assert_false(run_home(1, "read_file", "{\"path\":\"@/media/me/note.txt\"}"));
+	assert_int_equal(0, begin_with(3, "mine", "media/me", NULL));
+	assert_false(run_home(1, "shell", "{\"command\":\"cat @/media/me/note.txt\"}"));
+	tools_turn_end(fix.tools, 3);
+	assert_false(run_home(3, "read_file", "{\"path\":\"@/media/me/note.txt\"}"));
+	/* It need not be there; but it is no link, and nothing around it. */
+	assert_int_equal(0, begin_with(4, "mine", "media/nobody", NULL));
+	assert_int_equal(-1, begin_with(5, "mine", "media/me/link", &e));
+	assert_int_equal(-1, begin_with(5, "mine", "state.db", &e));
+	assert_int_equal(-1, begin_with(5, "mine", "", &e));
+	assert_int_equal(-1, begin_with(5, "mine", "..", &e));
+	assert_int_equal(E_DENIED, e.code);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+		T(what_was_received_can_be_read_and_nothing_else),
+		T(what_was_received_belongs_to_its_turns),
 		T(a_command_runs_behind_the_fence),
 		T(its_own_time_is_kept),
 		T(a_cancelled_command_is_evidence),

@@ -277,8 +277,8 @@ static void the_turn_names_the_conversation(void **state)
 
 	(void)state;
 	fix.at_once = true;
-	assert_int_equal(0, tools_turn_begin(fix.tools, 7, "owner/3", VIEW("hello"), &e));
-	assert_int_equal(-1, tools_turn_begin(fix.tools, 7, "owner/3", VIEW("hello"), &e));
+	assert_int_equal(0, tools_turn_begin(fix.tools, 7, "owner/3", VIEW("hello"), NULL, &e));
+	assert_int_equal(-1, tools_turn_begin(fix.tools, 7, "owner/3", VIEW("hello"), NULL, &e));
 	assert_int_equal(E_EXISTS, e.code);
 	(void)begin();
 	assert_string_equal("owner/3", fix.conversation);

@@ -75,7 +75,7 @@ static int setup(void **state)
 	env.workspace = fix.ws;
 	env.policy = fix.policy;
 	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
-	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "c1", VIEW("hello"), &e));
+	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "c1", VIEW("hello"), NULL, &e));
 	return 0;
 }
 
@@ -719,13 +719,13 @@ static void keeps_each_conversation_s_own_list(void **state)
 	open_todo();
 	call("todo", "{\"items\":[{\"text\":\"first\"}]}");
 	tools_turn_end(fix.tools, 1);
-	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "c2", VIEW_NONE, NULL));
+	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "c2", VIEW_NONE, NULL, NULL));
 	call("todo", "{}");
 	says(true, "empty");
 	tools_turn_end(fix.tools, 1);
 	call("todo", "{}");
 	says(false, "no conversation");
-	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "c1", VIEW_NONE, NULL));
+	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "c1", VIEW_NONE, NULL, NULL));
 	call("todo", "{}");
 	says(true, "first");
 }
