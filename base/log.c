@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-#define SECRETS    32
+#define SECRETS    256
 #define SECRET_MIN 8
 #define SECRET_MAX 4096
 #define RAW_MAX    ((size_t)64 << 10) /* of a message before it is made safe */

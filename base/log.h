@@ -40,7 +40,7 @@ void log_msg(struct log *l, enum log_level level, const char *room, const char *
 #define log_debug(l, room, ...) log_msg((l), LOG_DEBUG, (room), NULL, __VA_ARGS__)
 
 /* Secrets known to this process (tokens, keys): whatever text they turn up in, they are masked.
- * At most 32, each 8 to 4,096 bytes; shorter ones are refused (-1). Kept until log_close. */
+ * At most 256, each 8 to 4,096 bytes; shorter ones are refused (-1). Kept until log_close. */
 int log_add_secret(struct log *l, const char *secret, struct err *e);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "agent/acp/preset.h"
 #include "base/file.h"
+#include "tools/host/mcp.h"
 
 #define WORDS_MAX 128
 
@@ -81,6 +82,13 @@ bool agent_installed(const struct acp_preset *preset)
 	char program[PATH_SIZE];
 
 	return find_program(preset, preset->argv[0], program) == 0;
+}
+
+bool agent_can_start(const char *command)
+{
+	char program[PATH_SIZE];
+
+	return find_program(NULL, command, program) == 0;
 }
 
 int agent_find(const struct config *c, const char *workspace, char program[PATH_SIZE],
@@ -216,7 +224,8 @@ int agent_plan(struct agent_plan *p, const struct home *h, const struct config *
 	memset(p, 0, sizeof(*p));
 	p->name = preset ? preset->name : "agent";
 	p->login = preset ? preset->login : NULL;
-	if (agent_find(c, workspace, p->program, e) < 0)
+	if (agent_find(c, workspace, p->program, e) < 0 ||
+		path_join(p->mcp, h->dir, MCP_FILE, e) < 0)
 		return -1;
 	argv.list = p->argv = calloc(WORDS_MAX, sizeof(char *));
 	env.list = p->env = calloc(WORDS_MAX, sizeof(char *));

@@ -15,7 +15,8 @@ struct agent_plan {
 	const char *name;  /* of the preset, or "agent" */
 	const char *login; /* NULL: not known */
 	char program[PATH_SIZE];
-	char **argv, **env; /* of kairo-tool supervise with the program behind it */
+	char mcp[PATH_SIZE]; /* the file with its MCP servers; it need not exist */
+	char **argv, **env;  /* of kairo-tool supervise with the program behind it */
 };
 
 /* Where the program of the settings is. E_NOTFOUND: not on this machine; the message says how it
@@ -23,6 +24,8 @@ struct agent_plan {
 int agent_find(const struct config *c, const char *workspace, char program[PATH_SIZE],
 	struct err *e);
 bool agent_installed(const struct acp_preset *preset);
+/* A program that the agent may start: by its path, or by a name on the PATH. */
+bool agent_can_start(const char *command);
 /* namespaces: whether the machine has them; without, nothing confines the agent. */
 int agent_plan(struct agent_plan *p, const struct home *h, const struct config *c,
 	const char *workspace, bool namespaces, struct err *e);

@@ -197,6 +197,7 @@ int agent_try(struct loop *l, struct log *log, const struct agent_plan *plan, co
 		.env = (const char *const *)plan->env,
 		.workspace = workspace,
 		.login = plan->login,
+		.mcp = plan->mcp,
 	};
 	int rc;
 

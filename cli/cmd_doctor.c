@@ -22,6 +22,7 @@
 #include "cli/policy.h"
 #include "cli/search.h"
 #include "cli/workspace.h"
+#include "tools/host/mcp.h"
 
 enum {
 	CONNECT_MS = 5000,
@@ -567,6 +568,32 @@ static void try_agent(struct doctor *d, const struct agent_plan *plan, const cha
 	log_close(&log);
 }
 
+static void check_servers(struct doctor *d, const struct agent_plan *plan)
+{
+	struct str names = STR_INIT(4096);
+	struct err e = ERR_INIT;
+	struct mcp mcp;
+
+	if (mcp_load(&mcp, plan->mcp, &e) < 0) {
+		bad(d, true, "mcp",
+			"mend that file; kairo.toml(5), MCP servers, shows what belongs into it",
+			"no MCP server is handed to the agent: %s", e.msg);
+		return;
+	}
+	for (size_t i = 0; i < mcp.n; i++) {
+		const struct mcp_server *s = &mcp.servers[i];
+
+		(void)str_addf(&names, "%s%s", i ? ", " : "", s->name);
+		if (s->type == MCP_STDIO && !agent_can_start(s->command))
+			bad(d, true, "mcp", "install it, or write where it is into mcp.json",
+				"server %s: there is no program %s", s->name, s->command);
+	}
+	if (mcp.n > 0)
+		ok("mcp", "handed to the agent with each session: %s", str_cstr(&names));
+	str_release(&names);
+	mcp_release(&mcp);
+}
+
 static void check_agent(struct doctor *d, bool try)
 {
 	char workspace[PATH_SIZE];
@@ -584,6 +611,7 @@ static void check_agent(struct doctor *d, bool try)
 		return;
 	}
 	say_agent(d, &plan);
+	check_servers(d, &plan);
 	if (try)
 		try_agent(d, &plan, workspace);
 	agent_plan_release(&plan);

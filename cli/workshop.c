@@ -200,6 +200,7 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 		.login = plan.login,
 		.settings = acp_settings_of(cfg),
 		.instructions = cfg->model.system_prompt,
+		.mcp = plan.mcp,
 		.offer = { .fs = cfg->acp.fs, .terminal = cfg->acp.terminal },
 		.strict = cfg->acp.strict,
 	};

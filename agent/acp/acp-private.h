@@ -9,6 +9,7 @@
 #include "agent/acp/store.h"
 #include "agent/acp/stream.h"
 #include "agent/approval.h"
+#include "tools/host/mcp.h"
 
 #define GIVEN_MAX    8
 #define VOUCHED_MAX  64
@@ -16,6 +17,7 @@
 #define COMMANDS_MAX 200            /* slash commands of the agent */
 #define LISTED_MAX   200            /* sessions of a list */
 #define NOTES_MAX    ((size_t)4096) /* bytes of what is said in front of an answer */
+#define UNSERVED_MAX ((size_t)4096) /* bytes of the names of MCP servers */
 
 enum acp_state {
 	ACP_IDLE,
@@ -86,7 +88,10 @@ struct acp {
 	size_t nvouched;
 	struct timer *soon, *grace, *quiet;
 	char *settings[KNOBS], *instructions;
-	char **commands; /* slash commands that are taken as turns; NULL-terminated */
+	char *mcp_path; /* NULL: none */
+	struct mcp servers;
+	struct str unserved; /* those that were not handed over last, and why */
+	char **commands;     /* slash commands that are taken as turns; NULL-terminated */
 
 	/* The sessions that this life of the agent knows. */
 	struct live *live[LIVE_MAX];
@@ -160,6 +165,10 @@ struct live *session_find(struct acp *a, struct view id); /* NULL: not of this l
 /* Are updates of this session its history played back? */
 bool session_replays(const struct acp *a, struct view session);
 void session_clear(struct acp *a); /* no session is live any more */
+
+/* servers.c: the MCP servers, read for a session; then into each request that opens it. */
+void servers_load(struct acp *a);
+void servers_put(struct acp *a, struct json_out *w);
 
 /* settle.c: the session's model, effort and mode brought to what is wanted, then order_go_on. */
 void settle_begin(struct acp *a);

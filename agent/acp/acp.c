@@ -334,6 +334,8 @@ static void acp_describe(const struct engine *g, struct str *out)
 	(void)str_addf(out, "acp, %s", a->name);
 	if (caps->name[0])
 		(void)str_addf(out, " (%s %s)", caps->name, caps->version);
+	if (a->unserved.n)
+		(void)str_addf(out, "; MCP servers not handed over: %s", str_cstr(&a->unserved));
 }
 
 static void free_settings(char *settings[KNOBS])
@@ -384,6 +386,9 @@ static void acp_close(struct engine **gp)
 	free(a->login);
 	free_settings(a->settings);
 	free(a->instructions);
+	free(a->mcp_path);
+	mcp_release(&a->servers);
+	str_release(&a->unserved);
 	free(a);
 }
 
@@ -454,10 +459,12 @@ static int copy_settings(struct acp *a, const struct acp_env *env, struct err *e
 	a->notes = STR_INIT(NOTES_MAX);
 	a->value = STR_INIT(KNOB_VALUE_MAX);
 	a->instructions = strdup(env->instructions ? env->instructions : "");
+	a->mcp_path = env->mcp ? strdup(env->mcp) : NULL;
+	a->unserved = STR_INIT(UNSERVED_MAX);
 	if (copy_knobs(a->settings, &env->settings, e) < 0)
 		return -1;
 	if (!a->instructions || !a->name || !a->path || !a->workspace || !a->argv || !a->envp ||
-		(env->login && !a->login))
+		(env->login && !a->login) || (env->mcp && !a->mcp_path))
 		return err_set(e, E_NOMEM, "the engine");
 	return 0;
 }

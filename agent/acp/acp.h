@@ -42,6 +42,9 @@ struct acp_env {
 	const char *login;     /* what to type on the host to log it in; NULL: not known */
 	struct acp_settings settings;
 	const char *instructions; /* the operator's words, for each session; NULL: none */
+	/* Of the MCP servers that are handed over (tools/host/mcp.h), read for each session that is
+	 * made or taken up; it need not exist. NULL: none are. */
+	const char *mcp;
 	struct acp_offer offer;
 	/* A deed that policy wants a yes for, done without asking, stops the turn. */
 	bool strict;

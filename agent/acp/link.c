@@ -160,6 +160,7 @@ static void take_caps(struct link_caps *c, const struct json *result)
 	const struct json *caps = json_member(result, "agentCapabilities");
 	const struct json *session = json_member(caps, "sessionCapabilities");
 	const struct json *prompt = json_member(caps, "promptCapabilities");
+	const struct json *mcp = json_member(caps, "mcpCapabilities");
 	const struct json *info = json_member(result, "agentInfo");
 
 	memset(c, 0, sizeof(*c));
@@ -169,6 +170,8 @@ static void take_caps(struct link_caps *c, const struct json *result)
 	c->list = has(session, "list");
 	c->image = is_true(prompt, "image");
 	c->embedded = is_true(prompt, "embeddedContext");
+	c->mcp_http = is_true(mcp, "http");
+	c->mcp_sse = is_true(mcp, "sse");
 	take_name(info, "name", c->name, sizeof(c->name));
 	take_name(info, "version", c->version, sizeof(c->version));
 }

@@ -23,6 +23,7 @@
 struct link_caps {
 	bool load, resume, close, list;
 	bool image, embedded;
+	bool mcp_http, mcp_sse;     /* servers of these kinds beside stdio */
 	char name[64], version[64]; /* safe to show */
 };
 

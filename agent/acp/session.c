@@ -166,13 +166,6 @@ static void session_on_answer(void *arg, const struct rpc_answer *answer)
 		opened(a, answer->result);
 }
 
-/* Of new, load and resume alike: an agent keeps none of them. None are configured. */
-static void put_servers(struct json_out *w)
-{
-	json_open_array(w, "mcpServers");
-	json_close_array(w);
-}
-
 static void try_opening(struct acp *a)
 {
 	static const char *const methods[] = { "session/resume", "session/load", "session/new" };
@@ -185,9 +178,15 @@ static void try_opening(struct acp *a)
 		(void)take_live(a, str_view(&a->session)); /* what it tells before its answer */
 	}
 	json_put_z(w, "cwd", a->workspace);
-	put_servers(w);
+	servers_put(a, w);
 	acp_step(a, ACP_OPENING);
 	acp_send(a, ACP_OPEN_MS, session_on_answer);
+}
+
+static void begin_opening(struct acp *a)
+{
+	servers_load(a);
+	try_opening(a);
 }
 
 /* One that is open already is only bound, where it is not yet: a turn writes nothing to disk. */
@@ -206,7 +205,7 @@ static void take_up(struct acp *a)
 	a->opening = caps->resume ? OPENING_RESUME : caps->load ? OPENING_LOAD : OPENING_NEW;
 	if (a->opening == OPENING_NEW)
 		begin_anew(a);
-	try_opening(a);
+	begin_opening(a);
 }
 
 void session_open(struct acp *a, struct view id)
@@ -227,6 +226,6 @@ void session_begin(struct acp *a)
 		take_up(a);
 	} else {
 		a->opening = OPENING_NEW;
-		try_opening(a);
+		begin_opening(a);
 	}
 }

@@ -6,6 +6,7 @@ its own files there, as its user would have them: the daemon hands it no variabl
 
 import json
 import os
+import shutil
 import signal
 
 from alone import go_alone
@@ -181,6 +182,37 @@ class Works:
         wait_for(lambda: os.path.exists(os.path.join(self.kairo.workspace, "running")), "the command to run")
         self.stops()
         self.assertEqual(self.agents()[0], first)
+
+
+class Serves:
+    """What is wanted of one that takes MCP servers: it has them in a new session and in one that is
+    taken up again."""
+
+    heron = "mcp__birds__heron"  # as it names a tool to its model
+
+    def test_tools_of_an_mcp_server_work_in_new_and_after_a_kill(self):
+        self.kairo.config(policy__shell="ask")
+        server = os.path.join(self.kairo.workspace, "mcp_server.py")
+        shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcp_server.py"), server)
+        self.write(os.path.join(self.kairo.home, "mcp.json"), json.dumps({"mcpServers": {"birds": {
+            "command": "/usr/bin/python3", "args": ["-B", server], "env": {"HERON": "grey-heron-4711"}}}}))
+        os.chmod(os.path.join(self.kairo.home, "mcp.json"), 0o600)
+        self.assertIn("mcp        handed to the agent with each session: birds",
+                      self.kairo.run("doctor", code=None).out)
+        self.model.script = {"listen": [step(tools=[(self.heron, {"word": "reeds"})]),
+                                        step(lambda messages: "Got: " + content(messages[-1]))]}
+        self.kairo.start()
+        for _ in range(2):
+            answer = self.ask("listen")[0]
+            if "heron" in answer and "Got" not in answer:  # it asks first
+                wait_for(lambda: not self.kairo.status()["unsent"], "the question to be accepted")
+                answer = self.ask("1")[-1]
+            self.assertIn("grey-heron-4711 heard reeds", answer)
+            self.kairo.idle()
+            self.assertNotIn("grey-heron-4711", self.kairo.log())
+            for pid in self.agents():
+                os.kill(pid, signal.SIGKILL)
+            wait_for(lambda: not descendants(self.kairo.pid()), "the agent and its server to be gone")
 
 
 def run(name, packages):

@@ -78,6 +78,22 @@ class Acp(Case):
         self.assertEqual(self.record().count("=== started"), 1)
         self.assertIn("acp, agent (scripted 1.0)", self.kairo.status()["engine"])
 
+    def test_mcp_servers_are_checked_and_what_is_left_out_is_told(self):
+        path = os.path.join(self.kairo.home, "mcp.json")
+        for servers, says in (({"a": {"comand": "x"}}, 'server a: "comand" is not known here'),
+                              ({"a": {"command": "no-such-program"}}, "there is no program no-such-program"),
+                              ({"web": {"url": "http://127.0.0.1:9/", "headers": {"X": "secret-of-mine"}}},
+                               "handed to the agent with each session: web")):
+            with open(path, "w", encoding="utf-8") as f:
+                json.dump({"mcpServers": servers}, f)
+            os.chmod(path, 0o600)
+            self.assertIn(says, self.kairo.run("doctor", code=None).out)
+        self.script({"session/prompt": [text("fine"), END]})
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["fine"])
+        self.assertIn("MCP servers not handed over: web (http)", self.kairo.status()["engine"])
+        self.assertNotIn("secret-of-mine", self.kairo.log())
+
     def test_nothing_is_started_before_it_is_needed(self):
         self.kairo.start()
         self.kairo.idle()

@@ -2,13 +2,13 @@
 
 import os
 
-from agents import Agent, Talks, Works, run
+from agents import Agent, Serves, Talks, Works, run
 from fake_model import content, step
 
 PACKAGES = {"@moonshot-ai/kimi-code": "2.1.0"}
 
 
-class KimiCode(Talks, Works, Agent):
+class KimiCode(Talks, Works, Serves, Agent):
     def settle(self):
         self.kairo.config(acp__preset="kimi")
         self.write(".kimi-code/config.toml", "\n".join([

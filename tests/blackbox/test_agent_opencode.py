@@ -3,15 +3,16 @@
 import json
 import os
 
-from agents import Agent, Talks, Works, run
+from agents import Agent, Serves, Talks, Works, run
 from fake_model import step
 
 PACKAGES = {"opencode-linux-x64": "1.18.34"}
 
 
-class OpenCode(Talks, Works, Agent):
+class OpenCode(Talks, Works, Serves, Agent):
     denied = "not allowed (shell, by the policy: see /policy)"
     refused = "not allowed (you said no)"
+    heron = "birds_heron"
 
     def settle(self):
         program = os.path.join(self.packages, "node_modules", "opencode-linux-x64", "bin")

@@ -91,6 +91,7 @@ void open_engine(struct fix *f)
 		.strict = f->strict,
 		.settings = f->settings,
 		.instructions = f->instructions,
+		.mcp = f->mcp,
 	};
 
 	assert_int_equal(0, acp_open(&f->engine, &acp, NULL));

@@ -41,7 +41,7 @@ struct fix {
 	struct acp_settings settings;
 	struct acp_offer offer;
 	bool strict;
-	const char *instructions;
+	const char *instructions, *mcp;
 	const char *language; /* "en" */
 	const char *user;
 	bool guest; /* what is asked is not the owner's */
