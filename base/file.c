@@ -93,6 +93,26 @@ static int open_nolinks(const char *path, int flags, mode_t mode)
 	return (int)fd;
 }
 
+/* A rename somewhere above can make the kernel unsure about "..": it says EAGAIN, we ask again. */
+#define BENEATH_TRIES 8
+
+/* Without O_NOFOLLOW: with it and O_PATH, a link at the end would be opened itself. */
+int file_open_beneath(int dir, const char *rel, int flags)
+{
+	struct open_how how = {
+		.flags = (unsigned int)(flags | O_CLOEXEC),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = -1;
+
+	for (int i = 0; i < BENEATH_TRIES; i++) {
+		fd = syscall(SYS_openat2, dir, rel, &how, sizeof(how));
+		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
+			break;
+	}
+	return (int)fd;
+}
+
 int path_open(const char *path, int flags, mode_t mode, struct err *e)
 {
 	int fd;

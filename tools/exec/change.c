@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "tools/exec/leftover.h"
 
 /* --- What is there ---------------------------------------------------------------------------- */
@@ -13,7 +14,7 @@
 /* A file that was made read-only stays as it is, though a rename could replace it. */
 static int check_writable(const struct change *c, struct err *e)
 {
-	int fd = open_beneath(c->dir, c->name, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+	int fd = file_open_beneath(c->dir, c->name, O_WRONLY | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS))
 		return err_set(e, E_DENIED, "%s is read-only", c->place.shown);
@@ -222,7 +223,7 @@ static const struct change *take_all_back(struct change *list, size_t n)
 
 static void sync_folder(int dir)
 {
-	int fd = open_beneath(dir, ".", O_RDONLY | O_DIRECTORY);
+	int fd = file_open_beneath(dir, ".", O_RDONLY | O_DIRECTORY);
 
 	if (fd >= 0) {
 		(void)fsync(fd);

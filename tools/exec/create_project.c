@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "tools/exec/leftover.h"
 #include "tools/exec/template.h"
@@ -132,7 +133,7 @@ static int check_place(struct project *p, struct err *e)
 /* The folder below dir that the file lies in, made as far as it is missing; *name is the rest. */
 static int open_folder(int dir, const char *path, const char **name)
 {
-	int at = open_beneath(dir, ".", O_PATH | O_DIRECTORY);
+	int at = file_open_beneath(dir, ".", O_PATH | O_DIRECTORY);
 	const char *slash;
 
 	for (*name = path; at >= 0 && (slash = strchr(*name, '/')) != NULL; *name = slash + 1) {
@@ -142,7 +143,7 @@ static int open_folder(int dir, const char *path, const char **name)
 		(void)copy_z(part, sizeof(part), (struct view){ *name, (size_t)(slash - *name) });
 		next = mkdirat(at, part, 0700) < 0 && errno != EEXIST
 		               ? -1
-		               : open_beneath(at, part, O_PATH | O_DIRECTORY);
+		               : file_open_beneath(at, part, O_PATH | O_DIRECTORY);
 		(void)close(at);
 		at = next;
 	}
@@ -166,7 +167,7 @@ static int write_text(int fd, struct view text)
 /* A folder's names on disk. */
 static int sync_folder(int dir)
 {
-	int fd = open_beneath(dir, ".", O_RDONLY | O_DIRECTORY), rc;
+	int fd = file_open_beneath(dir, ".", O_RDONLY | O_DIRECTORY), rc;
 
 	if (fd < 0)
 		return -1;
@@ -230,7 +231,7 @@ static int stage(struct project *p, struct err *e)
 		p->staged[0] = '\0';
 		return err_sys(e, "creating a folder beside %s", p->place.shown);
 	}
-	p->dir = open_beneath(p->parent, p->staged, O_RDONLY | O_DIRECTORY);
+	p->dir = file_open_beneath(p->parent, p->staged, O_RDONLY | O_DIRECTORY);
 	if (p->dir < 0)
 		return err_sys(e, "creating a folder beside %s", p->place.shown);
 	return add_files(p, e);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "tools/exec/match.h"
 #include "tools/exec/walk.h"
@@ -228,7 +229,7 @@ static enum walk_next on_entry(void *arg, const struct walk_entry *w)
 
 	if (w->kind != WALK_FILE || (s->files && !match_name_or_path(s->files, w->path)))
 		return WALK_ON;
-	fd = open_beneath(w->dirfd, w->name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	fd = file_open_beneath(w->dirfd, w->name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink > 1) {
 		if (fd >= 0 && st.st_nlink > 1)
 			s->linked++;

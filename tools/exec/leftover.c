@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 #include "tools/exec/template.h"
 #include "tools/exec/walk.h"
@@ -60,7 +61,7 @@ static void remove_file(int dir, const char *file)
 
 void leftover_remove_project(int dir, const char *name)
 {
-	int folder = open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
+	int folder = file_open_beneath(dir, name, O_RDONLY | O_DIRECTORY);
 
 	for (size_t i = 0; folder >= 0 && template_at(i); i++)
 		for (const struct template_file *f = template_at(i)->files; f->path; f++)
@@ -81,7 +82,7 @@ static bool is_old(int dir, const char *name, mode_t kind)
 
 void leftover_sweep(int dir)
 {
-	int list = open_beneath(dir, ".", O_RDONLY | O_DIRECTORY);
+	int list = file_open_beneath(dir, ".", O_RDONLY | O_DIRECTORY);
 	struct names names;
 
 	if (list < 0 || names_read(&names, list, NULL) < 0)

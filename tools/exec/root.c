@@ -2,38 +2,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/text.h"
 
-/* A rename somewhere above can make the kernel unsure about "..": it says EAGAIN, we ask again. */
-#define OPEN_TRIES 8
-
-/* Without O_NOFOLLOW: with it and O_PATH, a link at the end would be opened itself. */
-static int open_how(int dirfd, const char *rel, int flags, uint64_t resolve)
-{
-	struct open_how how = { .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC) };
-	long fd = -1;
-
-	how.resolve = resolve | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-	for (int i = 0; i < OPEN_TRIES; i++) {
-		fd = syscall(SYS_openat2, dirfd, rel, &how, sizeof(how));
-		if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
-			break;
-	}
-	return (int)fd;
-}
-
-int open_beneath(int dirfd, const char *rel, int flags)
-{
-	return open_how(dirfd, rel, flags, RESOLVE_BENEATH);
-}
-
 /* --- Roots ------------------------------------------------------------------------------------ */
+
+/* Absolute, and no link in it either. */
+static int open_folder(const char *path)
+{
+	int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = top < 0 ? -1 : file_open_beneath(top, path + 1, O_PATH | O_DIRECTORY);
+
+	if (top >= 0)
+		(void)close(
+			top); /* leaves errno alone: an O_PATH descriptor has nothing to write */
+	return fd;
+}
 
 int roots_add(struct roots *r, struct view path, bool writable, struct err *e)
 {
@@ -45,7 +32,7 @@ int roots_add(struct roots *r, struct view path, bool writable, struct err *e)
 		path.n--;
 	if (path.n < 2 || path.p[0] != '/' || copy_z(root->path, sizeof(root->path), path) < 0)
 		return err_set(e, E_DENIED, "a folder for tools must be an absolute path below /");
-	root->fd = open_how(AT_FDCWD, root->path, O_PATH | O_DIRECTORY, 0);
+	root->fd = open_folder(root->path);
 	if (root->fd < 0 && errno == ENOSYS)
 		return err_set(e, E_UNSUPPORTED,
 			"this kernel has no openat2 (Linux 5.6 or newer is needed for file tools)");
@@ -166,10 +153,10 @@ static int open_above(const struct place *p, const char **name)
 
 	*name = slash ? slash + 1 : p->rel;
 	if (!slash)
-		return open_beneath(p->root->fd, ".", O_PATH | O_DIRECTORY);
+		return file_open_beneath(p->root->fd, ".", O_PATH | O_DIRECTORY);
 	if (copy_z(dir, sizeof(dir), (struct view){ p->rel, (size_t)(slash - p->rel) }) < 0)
 		return -1;
-	return open_beneath(p->root->fd, dir, O_PATH | O_DIRECTORY);
+	return file_open_beneath(p->root->fd, dir, O_PATH | O_DIRECTORY);
 }
 
 static const char *kind_of(mode_t mode)
@@ -195,7 +182,7 @@ int place_stat(const struct place *p, struct stat *st, struct err *e)
 		return say_why(p, e);
 	/* "x/.." as a whole: the kernel may only see it together with the root. */
 	if (strcmp(name, "..") == 0) {
-		int fd = open_beneath(p->root->fd, p->rel, O_PATH);
+		int fd = file_open_beneath(p->root->fd, p->rel, O_PATH);
 
 		rc = fd < 0 ? -1 : fstat(fd, st);
 		if (fd >= 0)
@@ -228,7 +215,7 @@ int place_open_file(const struct place *p, struct stat *st, struct err *e)
 	/* Looked at before it is opened: opening a device can already do something. */
 	if (place_stat(p, st, e) < 0 || check_file(p, st, e) < 0)
 		return -1;
-	fd = open_beneath(p->root->fd, p->rel, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	fd = file_open_beneath(p->root->fd, p->rel, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return say_why(p, e);
 	if (fstat(fd, st) < 0 ? err_sys(e, "%s", p->shown) : check_file(p, st, e)) {
@@ -240,7 +227,7 @@ int place_open_file(const struct place *p, struct stat *st, struct err *e)
 
 int place_open_dir(const struct place *p, struct err *e)
 {
-	int fd = open_beneath(p->root->fd, p->rel, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	int fd = file_open_beneath(p->root->fd, p->rel, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 
 	return fd < 0 ? say_why(p, e) : fd;
 }
@@ -255,7 +242,7 @@ struct making {
 
 static int step_into(int dir, const char *part, const struct making *m)
 {
-	int next = open_beneath(dir, part, O_PATH | O_DIRECTORY);
+	int next = file_open_beneath(dir, part, O_PATH | O_DIRECTORY);
 
 	if (next >= 0 || errno != ENOENT)
 		return next;
@@ -264,7 +251,7 @@ static int step_into(int dir, const char *part, const struct making *m)
 		++*m->made;
 	else if (errno != EEXIST)
 		return -1;
-	return open_beneath(dir, part, O_PATH | O_DIRECTORY);
+	return file_open_beneath(dir, part, O_PATH | O_DIRECTORY);
 }
 
 /* A repository's own folder runs code for whoever uses it next (hooks, filters). */
@@ -303,7 +290,7 @@ int place_open_parent(const struct place *p, char name[256], void (*before)(void
 	*made = 0;
 	if (place_may_write(p, e) < 0)
 		return -1;
-	dir = open_beneath(p->root->fd, ".", O_PATH | O_DIRECTORY);
+	dir = file_open_beneath(p->root->fd, ".", O_PATH | O_DIRECTORY);
 	while (dir >= 0) {
 		struct view part = view_cut(rest, view_find(rest, '/'));
 		int next;

@@ -1,7 +1,7 @@
 /* tools/exec/root.h: the folders a tool may reach, and paths opened beneath them.
  *
- * Every open goes through openat2 with RESOLVE_BENEATH, NO_SYMLINKS and NO_MAGICLINKS: no symbolic
- * link anywhere in a path, nothing above the root, whatever is moved or swapped meanwhile. */
+ * Every open goes through file_open_beneath: no symbolic link anywhere in a path, nothing above the
+ * root, whatever is moved or swapped meanwhile. */
 #ifndef TOOLS_EXEC_ROOT_H
 #define TOOLS_EXEC_ROOT_H
 
@@ -56,8 +56,5 @@ int place_open_parent(const struct place *p, char name[256], void (*before)(void
 	int *made, struct err *e);
 /* Removes that many folders above p again, the deepest first, as far as they are empty. */
 void place_drop_parents(const struct place *p, int made);
-
-/* openat2 beneath dirfd with the rules above; -1 with errno. */
-int open_beneath(int dirfd, const char *rel, int flags);
 
 #endif

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* --- One folder ------------------------------------------------------------------------------- */
 
 static int by_bytes(const void *a, const void *b)
@@ -149,7 +151,7 @@ static void go_down(struct walk *w, const struct level *l, const char *name)
 		w->gaps->depth = true;
 		return;
 	}
-	fd = open_beneath(l->fd, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+	fd = file_open_beneath(l->fd, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 	if (fd < 0 || level_push(w, fd, NULL) < 0)
 		w->gaps->unreadable++;
 }
