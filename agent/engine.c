@@ -37,3 +37,11 @@ const char *engine_fail_name(enum engine_fail f)
 		return "unknown failure";
 	return fail_names[i];
 }
+
+const char engine_files_how[] =
+	"To send the user a file, write [send-file: PATH] (or [send-image: PATH]) on a line of its own in "
+	"your final answer: the line is taken out and the file is sent behind the answer. Any file you "
+	"leave in the workspace's folder .kairo-out is sent too. A short text file can be written right "
+	"into the answer as a fenced block whose info string is file:NAME. PATH must lie in the workspace "
+	"or be a file the user has sent; hidden files and links are refused. Send what the user asked to "
+	"have, nothing else.\n";

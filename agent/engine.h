@@ -99,7 +99,6 @@ enum engine_event_type {
 	                         text: what would be done, "" when it is not known */
 	ENGINE_QUESTION,      /* id, text, choices */
 	ENGINE_USAGE,         /* tokens_in, tokens_out of this turn so far */
-	ENGINE_FILE,          /* text: path in the workspace to deliver */
 	ENGINE_DONE,          /* the one end of a turn */
 	ENGINE_BUSY,          /* outside any turn: background work began or ended (ok: began) */
 	ENGINE_NOTICE         /* outside any turn: text for the user of conversation */
@@ -171,9 +170,11 @@ struct engine_ops {
 	void (*describe)(const struct engine *g, struct str *out);
 };
 
-/* A file for the user of this turn. 0: it will be sent with the answer. -1: it will not be, and e
- * says why, for the model. path: absolute, or relative to the workspace. */
-typedef int engine_deliver_cb(void *arg, uint64_t turn, struct view path, struct err *e);
+/* A file for the user of this turn, as it is now. 0: it will be sent behind the answer. -1: it will
+ * not be, and e says why, for the model. path: absolute, or relative to the workspace. caption: a
+ * text that is sent ahead of it; empty: none. */
+typedef int engine_deliver_cb(void *arg, uint64_t turn, struct view path, struct view caption,
+	struct err *e);
 
 /* Every engine begins with this. on_event and deliver are set by turn.h before the first start. */
 struct engine {
@@ -184,5 +185,8 @@ struct engine {
 };
 
 const char *engine_fail_name(enum engine_fail f); /* "model unreachable": for logs */
+
+/* How files reach the user, in words for whoever does the work: of a system prompt. */
+extern const char engine_files_how[];
 
 #endif

@@ -22,9 +22,11 @@ struct turns {
 	struct engine *engine;
 	struct log *log;
 	engine_event_cb *on_event;
+	engine_deliver_cb *deliver;
 	void *arg;
 
 	enum turn_state state;
+	enum origin origin;
 	uint64_t turn;   /* of the running turn; 0: none */
 	uint64_t newest; /* the largest that ever was */
 	int64_t started;
@@ -170,6 +172,20 @@ static void turns_on_event(void *arg, const struct engine_event *ev)
 	(void)hand_on(t, ev);
 }
 
+static int turns_on_deliver(void *arg, uint64_t turn, struct view path, struct view caption,
+	struct err *e)
+{
+	struct turns *t = arg;
+
+	if (turn != t->turn || t->state != TURN_RUNNING)
+		return err_set(e, E_CANCELLED, "this turn is over: nothing more of it is sent");
+	if (!t->deliver || t->origin == ORIGIN_TERMINAL)
+		return err_set(e, E_UNSUPPORTED,
+			"nothing is sent to a terminal: leave the file where it is and name its path "
+			"in your answer");
+	return t->deliver(t->arg, turn, path, caption, e);
+}
+
 static void turns_on_deadline(void *arg)
 {
 	struct turns *t = arg;
@@ -243,6 +259,7 @@ int turns_start(struct turns *t, const struct turn_input *in, struct err *e)
 		return err_set(e, E_CONFLICT, "turn %llu was used before",
 			(unsigned long long)in->turn);
 	t->newest = t->turn = in->turn;
+	t->origin = in->origin;
 	t->started = loop_now(t->loop);
 	t->questions = 0;
 	t->reason = input_fault(in->text);
@@ -264,7 +281,8 @@ int turns_start(struct turns *t, const struct turn_input *in, struct err *e)
 /* --- The rest --------------------------------------------------------------------------------- */
 
 int turns_open(struct turns **out, struct loop *l, struct engine *g, int64_t deadline_ms,
-	engine_event_cb *on_event, void *arg, struct log *log, struct err *e)
+	engine_event_cb *on_event, engine_deliver_cb *deliver, void *arg, struct log *log,
+	struct err *e)
 {
 	struct turns *t = calloc(1, sizeof(*t));
 
@@ -275,6 +293,7 @@ int turns_open(struct turns **out, struct loop *l, struct engine *g, int64_t dea
 	t->engine = g;
 	t->log = log;
 	t->on_event = on_event;
+	t->deliver = deliver;
 	t->arg = arg;
 	t->deadline_ms = deadline_ms > 0 ? deadline_ms : TURN_DEADLINE_MS;
 	if (timer_new(&t->deadline, l, turns_on_deadline, t, e) < 0 ||
@@ -284,6 +303,7 @@ int turns_open(struct turns **out, struct loop *l, struct engine *g, int64_t dea
 		return -1;
 	}
 	g->on_event = turns_on_event;
+	g->deliver = turns_on_deliver;
 	g->arg = t;
 	*out = t;
 	return 0;
@@ -295,6 +315,15 @@ static void drop_event(void *arg, const struct engine_event *ev)
 	(void)ev;
 }
 
+static int drop_file(void *arg, uint64_t turn, struct view path, struct view caption, struct err *e)
+{
+	(void)arg;
+	(void)turn;
+	(void)path;
+	(void)caption;
+	return err_set(e, E_CANCELLED, "nothing is sent any more");
+}
+
 void turns_close(struct turns **tp)
 {
 	struct turns *t = *tp;
@@ -303,6 +332,7 @@ void turns_close(struct turns **tp)
 		return;
 	*tp = NULL;
 	t->engine->on_event = drop_event;
+	t->engine->deliver = drop_file;
 	t->engine->arg = NULL;
 	if (t->state != TURN_IDLE && t->state != TURN_REJECTED)
 		t->engine->ops->cancel(t->engine, t->turn);

@@ -16,9 +16,11 @@
 
 struct turns; /* the runner of one engine */
 
-/* on_event also gets the events outside any turn. */
+/* on_event also gets the events outside any turn. deliver gets the files of a running turn that
+ * does not come from the terminal; NULL: none can be sent. */
 int turns_open(struct turns **out, struct loop *l, struct engine *g, int64_t deadline_ms,
-	engine_event_cb *on_event, void *arg, struct log *log, struct err *e);
+	engine_event_cb *on_event, engine_deliver_cb *deliver, void *arg, struct log *log,
+	struct err *e);
 void turns_close(struct turns **t); /* cancels; the engine is closed by its owner afterwards */
 
 /* in->turn must be larger than that of any turn before. E_BUSY while one runs, also while a

@@ -9,7 +9,6 @@
 
 #define EXCERPT_CHARS  20
 #define STORE_RETRY_MS 5000
-#define FILES_MAX      4096 /* bytes of lines about files a turn has made */
 
 enum fate {
 	FATE_RUNS,
@@ -43,7 +42,6 @@ struct dispatcher {
 	struct inbox_item item; /* of the running turn; seq 0: none */
 	uint64_t turn;
 	enum fate fate;
-	struct str files;
 	struct ending ending;
 	bool pending; /* it ended, but could not be stored yet */
 	uint64_t handled, failed;
@@ -118,11 +116,10 @@ static int say_answer(struct dispatcher *d, bool *empty, struct err *e)
 	struct str s = STR_INIT(ENGINE_ANSWER_MAX + 16384);
 	int rc;
 
-	*empty = view_trim(end->text).n == 0 && d->files.n == 0;
+	*empty = view_trim(end->text).n == 0;
 	if (*empty)
 		return 0;
 	str_add(&s, view_cut(end->text, ENGINE_ANSWER_MAX));
-	str_add(&s, str_view(&d->files));
 	if (end->history_lost) {
 		str_adds(&s, "\n\n");
 		words(&s, peer_lang(d->room, d->item.user), W_HISTORY_LOST);
@@ -199,7 +196,6 @@ static void go_idle(struct dispatcher *d)
 	d->item.seq = 0;
 	d->turn = 0;
 	d->pending = false;
-	str_reset(&d->files);
 	str_release(&d->ending.kept);
 	outbox_kick(d->outbox);
 	dispatcher_kick(d);
@@ -288,18 +284,6 @@ static void on_done(struct dispatcher *d, const struct engine_event *ev)
 		d->on_event(d->arg, seq, &copy);
 }
 
-static void on_file(struct dispatcher *d, struct view path)
-{
-	struct str name = STR_INIT(4096);
-
-	words_excerpt(&name, path, 200);
-	if (d->files.n < FILES_MAX - 1024) {
-		str_adds(&d->files, "\n\n");
-		words(&d->files, peer_lang(d->room, d->item.user), W_FILE_KEPT, str_cstr(&name));
-	}
-	str_release(&name);
-}
-
 /* Background work of an agent has something to say: to the user whose conversation it belongs to,
  * else to the owner. */
 static void on_notice(struct dispatcher *d, const struct engine_event *ev)
@@ -344,8 +328,7 @@ static void dispatcher_on_event(void *arg, const struct engine_event *ev)
 	if (ev->type == ENGINE_APPROVAL || ev->type == ENGINE_QUESTION) {
 		questions_ask(d->questions, d->item.user, d->turn, ev);
 		typing(d, false); /* it is the user's turn to write */
-	} else if (ev->type == ENGINE_FILE)
-		on_file(d, ev->text);
+	}
 }
 
 static void on_answer(void *arg, const char *id, int choice, bool stops)
@@ -532,15 +515,14 @@ int dispatcher_open(struct dispatcher **out, const struct dispatcher_env *env, s
 	d->outbox = env->outbox;
 	d->on_event = env->on_event;
 	d->arg = env->arg;
-	d->files = (struct str)STR_INIT(FILES_MAX);
 	d->ending.kept = (struct str)STR_INIT(ENGINE_ANSWER_MAX);
 	inbox_item_init(&d->item);
 	if (timer_new(&d->kick, l, on_kick, d, e) < 0 ||
 		timer_new(&d->progress, l, on_progress, d, e) < 0 ||
 		timer_new(&d->store, l, on_store, d, e) < 0 ||
 		questions_open(&d->questions, d->room, d->outbox, on_answer, d, e) < 0 ||
-		turns_open(&d->turns, l, env->engine, env->deadline_ms, dispatcher_on_event, d,
-			d->room->log, e) < 0 ||
+		turns_open(&d->turns, l, env->engine, env->deadline_ms, dispatcher_on_event, NULL,
+			d, d->room->log, e) < 0 ||
 		heal(d, e) < 0) {
 		dispatcher_close(&d);
 		return -1;
@@ -565,7 +547,6 @@ void dispatcher_close(struct dispatcher **dp)
 	timer_free(&d->progress);
 	timer_free(&d->store);
 	inbox_item_release(&d->item);
-	str_release(&d->files);
 	str_release(&d->ending.kept);
 	free(d);
 }

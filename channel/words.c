@@ -153,8 +153,6 @@ static const struct pair table[W_COUNT] = {
 		"to put it in other words." },
 	[W_ANSWER_CUT] = { "（回复太长，后面的没有保留）",
 		"(the answer was too long; the rest was not kept)" },
-	[W_FILE_KEPT] = { "文件已放在电脑的工作区：{1}（还不能直接发给你）",
-		"The file is in the workspace on the computer: {1} (it cannot be sent to you yet)" },
 	[W_INTERRUPTED] = { "做到一半程序重启了，这条没有做完：「{1}」。可能已经做了一部分；发 /重试 再做一次。",
 		"The program was restarted before this was done: \"{1}\". Part of it may have been done; "
 		"/retry runs it again." },

@@ -88,7 +88,6 @@ enum word {
 	W_MAYBE_LOST,
 	W_PART_REFUSED,
 	W_ANSWER_CUT,
-	W_FILE_KEPT,   /* {1} path */
 	W_INTERRUPTED, /* {1} the message's beginning */
 	W_HISTORY_LOST,
 	W_ACTED,

@@ -142,7 +142,7 @@ static int run_turn(struct trial *t, struct engine *g, struct log *log, struct e
 	int64_t from = loop_now(t->loop);
 	int rc = -1;
 
-	if (turns_open(&t->turns, t->loop, g, AGENT_TRY_MS, on_event, t, log, e) == 0 &&
+	if (turns_open(&t->turns, t->loop, g, AGENT_TRY_MS, on_event, NULL, t, log, e) == 0 &&
 		turns_start(t->turns, &in, e) == 0)
 		rc = loop_run(t->loop, e);
 	t->out->ms = loop_now(t->loop) - from;

@@ -165,8 +165,8 @@ static int run_local(struct local *l, struct workshop *shop, struct view prompt,
 		.answer = answer_here,
 		.arg = l,
 		.code = EXIT_FAILED };
-	if (turns_open(&l->turns, l->loop, shop->engine, cfg->turn_minutes * 60000, on_event, l,
-		    shop->log, e) == 0 &&
+	if (turns_open(&l->turns, l->loop, shop->engine, cfg->turn_minutes * 60000, on_event, NULL,
+		    l, shop->log, e) == 0 &&
 		sigwatch_new(&intr, l->loop, SIGINT, on_interrupt, l, e) == 0 &&
 		turns_start(l->turns, &in, e) == 0 && loop_run(l->loop, e) == 0)
 		rc = l->rc;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/engine.h"
 #include "base/text.h"
 
 #define SYSTEM_MAX ((size_t)128 << 10)
@@ -36,6 +37,7 @@ static void add_system(struct str *s, const struct prompt *p)
 	(void)str_adds(s, "\nThe workspace is ");
 	(void)text_visible(view_of(p->workspace), s);
 	(void)str_adds(s, ". Paths are relative to it, and tools reach nothing outside it.\n");
+	(void)str_adds(s, engine_files_how);
 	if (p->tools.n == 0)
 		(void)str_adds(s, "No tools are available in this conversation.\n");
 	(void)str_add(s, p->denied);

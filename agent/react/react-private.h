@@ -123,6 +123,10 @@ void batch_cancel(struct react *r);
 int batch_close(struct react *r);
 void batch_drop(struct react *r); /* what runs is cut off; NULL is fine */
 
+/* send_file.c: the tool of that name; self is r. */
+int send_file_add(struct react *r, struct err *e);
+void send_file_drop(struct react *r);
+
 /* round.c: the messages of a turn as the history keeps them. */
 struct view round_cut(struct view v, size_t max); /* on a character boundary */
 /* Make the round whole, whatever happened. False: there is nothing worth keeping. */

@@ -261,6 +261,8 @@ static void react_close(struct engine **gp)
 		return;
 	*gp = NULL;
 	r->engine.on_event = NULL;
+	if (r->tools)
+		send_file_drop(r);
 	active_close(&r->active);
 	active_close(&r->next);
 	timer_free(&r->soon);
@@ -314,7 +316,7 @@ int react_open(struct engine **out, const struct react_env *env, struct err *e)
 	r->tools = env->tools;
 	if (copy_settings(r, env, e) < 0 || ask_open_model(r, &env->model, &r->active, e) < 0 ||
 		timer_new(&r->soon, env->loop, react_on_soon, r, e) < 0 ||
-		approvals_open(&r->approvals, e) < 0 ||
+		approvals_open(&r->approvals, e) < 0 || (r->tools && send_file_add(r, e) < 0) ||
 		history_open(&r->history, env->db, env->log, e) < 0) {
 		react_close(&g);
 		return -1;

@@ -72,7 +72,7 @@ static void open_rig(struct rig *r)
 		.workspace = dir,
 	};
 	if (acp_open(&r->engine, &acp, &e) < 0 ||
-		turns_open(&r->turns, r->loop, r->engine, 0, on_event, r, r->log, &e) < 0)
+		turns_open(&r->turns, r->loop, r->engine, 0, on_event, NULL, r, r->log, &e) < 0)
 		die(e.msg);
 }
 

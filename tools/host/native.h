@@ -30,6 +30,9 @@ struct native_tool {
 /* The struct is copied; name and self stay the caller's and outlive t. Its owner is closed after
  * the tools. E_NOTFOUND: no spec of that name says .native; E_EXISTS: there is one already. */
 int tools_add_native(struct tools *t, const struct native_tool *tool, struct err *e);
+/* For an owner that goes before the tools: no call of that name reaches self any more. None may be
+ * under way. Not added: nothing. */
+void tools_drop_native(struct tools *t, const char *name, const void *self);
 
 /* The result, once; also from inside start. The tool has freed its state: nc is not to be used
  * after. */

@@ -16,7 +16,7 @@ struct policy_row {
 	enum verdict of[ORIGIN_COUNT];
 };
 
-#define POLICY_ROWS 15
+#define POLICY_ROWS 16
 extern const struct policy_row policy_rows[POLICY_ROWS];
 
 /* An entry of shell_allow. */

@@ -24,6 +24,8 @@ const struct policy_row policy_rows[POLICY_ROWS] = {
 	{ "glob", KIND_READ, EXCEPT_NONE, ALLOWED },
 	{ "grep", KIND_READ, EXCEPT_NONE, ALLOWED },
 	{ "todo", KIND_READ, EXCEPT_NONE, ALLOWED },
+	/* To the one who asked, and only what the check of the one who sends lets through. */
+	{ "send_file", KIND_READ, EXCEPT_NONE, ALLOWED },
 	{ "write_file", KIND_WRITE, EXCEPT_NONE, ALLOWED },
 	{ "apply_patch", KIND_WRITE, EXCEPT_NONE, ALLOWED },
 	{ "create_project", KIND_WRITE, EXCEPT_NONE, ALLOWED },

@@ -27,8 +27,7 @@ struct tools {
 	struct sessions *sessions;
 	struct terminal *terminals; /* that have not ended */
 	struct turn_list turns;
-	struct native_tool natives[NATIVES_MAX];
-	size_t nnatives;
+	struct native_tool natives[NATIVES_MAX]; /* name NULL: a free place */
 };
 
 /* registry.c */

@@ -198,8 +198,8 @@ void tools_turn_allow(struct tools *t, uint64_t turn, struct view url)
 
 const struct native_tool *registry_native(const struct tools *t, const char *name)
 {
-	for (size_t i = 0; i < t->nnatives; i++)
-		if (strcmp(t->natives[i].name, name) == 0)
+	for (size_t i = 0; i < NATIVES_MAX; i++)
+		if (t->natives[i].name && strcmp(t->natives[i].name, name) == 0)
 			return &t->natives[i];
 	return NULL;
 }
@@ -212,10 +212,21 @@ int tools_add_native(struct tools *t, const struct native_tool *tool, struct err
 		return err_set(e, E_NOTFOUND, "no tool %s works in the daemon", tool->name);
 	if (registry_native(t, tool->name))
 		return err_set(e, E_EXISTS, "there is a tool %s already", tool->name);
-	if (t->nnatives == NATIVES_MAX)
-		return err_set(e, E_FULL, "more than %d tools in the daemon", NATIVES_MAX);
-	t->natives[t->nnatives++] = *tool;
-	return 0;
+	for (size_t i = 0; i < NATIVES_MAX; i++) {
+		if (t->natives[i].name)
+			continue;
+		t->natives[i] = *tool;
+		return 0;
+	}
+	return err_set(e, E_FULL, "more than %d tools in the daemon", NATIVES_MAX);
+}
+
+void tools_drop_native(struct tools *t, const char *name, const void *self)
+{
+	for (size_t i = 0; i < NATIVES_MAX; i++)
+		if (t->natives[i].name && t->natives[i].self == self &&
+			strcmp(t->natives[i].name, name) == 0)
+			t->natives[i] = (struct native_tool){ .name = NULL };
 }
 
 bool registry_present(const struct tools *t, const struct tool_spec *s)

@@ -198,6 +198,21 @@ static const struct tool_spec specs[] = {
 		},
 	},
 	{
+		.name = "send_file",
+		.about = "Send one file to the user's phone, as it is now, behind your answer; pictures "
+			 "and videos show as such. It must lie in the workspace or be one the user has "
+			 "sent, and none of its folders may be hidden. The result says whether it will "
+			 "be sent. Do not paste a file's content into the answer as well.",
+		.native = true,
+		.timeout_ms = 60000,
+		.key = "path",
+		.args = {
+			{ "path", ARG_TEXT, true, 1, PATH_BYTES, "File, " PATH_ABOUT },
+			{ "caption", ARG_TEXT, false, 1, 1000,
+				"A line of text that is shown ahead of it" },
+		},
+	},
+	{
 		.name = "todo",
 		.about = "The list of what is to be done in this conversation. Without items it is read, "
 			 "with items it is replaced whole; either way the answer is the list. Use it "

@@ -39,6 +39,9 @@ struct fix {
 	struct seen seen[SEEN_MAX];
 	int n;
 	bool close_on_done, running_in_done;
+	int files; /* that were to be delivered */
+	char file[64], caption[64];
+	struct err why; /* of the last that was not */
 };
 
 static int fake_start(struct engine *g, const struct turn_input *in, struct err *e)
@@ -99,6 +102,19 @@ static void on_event(void *arg, const struct engine_event *ev)
 	}
 }
 
+static int on_deliver(void *arg, uint64_t turn, struct view path, struct view caption,
+	struct err *e)
+{
+	struct fix *f = arg;
+
+	(void)turn;
+	f->files++;
+	if (view_eqs(path, "no"))
+		return err_set(e, E_NOTFOUND, "there is no such file");
+	return copy_z(f->file, sizeof(f->file), path) |
+	       copy_z(f->caption, sizeof(f->caption), caption);
+}
+
 static int setup(void **state)
 {
 	static struct fix fix;
@@ -107,8 +123,8 @@ static int setup(void **state)
 	memset(&fix, 0, sizeof(fix));
 	fix.fake.engine.ops = &fake_ops;
 	assert_int_equal(0, loop_open(&fix.loop, &still_clock, &e));
-	assert_int_equal(0,
-		turns_open(&fix.turns, fix.loop, &fix.fake.engine, 1000, on_event, &fix, NULL, &e));
+	assert_int_equal(0, turns_open(&fix.turns, fix.loop, &fix.fake.engine, 1000, on_event,
+				    on_deliver, &fix, NULL, &e));
 	*state = &fix;
 	return 0;
 }
@@ -214,6 +230,59 @@ static void runs_one_turn_at_a_time_with_growing_numbers(void **state)
 	assert_int_equal(2, f->fake.starts);
 }
 
+static int deliver(struct fix *f, uint64_t turn, const char *path)
+{
+	struct engine *g = &f->fake.engine;
+
+	err_clear(&f->why);
+	return g->deliver(g->arg, turn, view_of(path), VIEW("here it is"), &f->why);
+}
+
+static void a_file_of_the_running_turn_is_judged_by_who_sends_it(void **state)
+{
+	struct fix *f = *state;
+
+	assert_int_equal(-1, deliver(f, 1, "early.pdf"));
+	assert_int_equal(E_CANCELLED, f->why.code);
+	start(f, 1);
+	assert_int_equal(0, deliver(f, 1, "a.pdf"));
+	assert_string_equal("a.pdf", f->file);
+	assert_string_equal("here it is", f->caption);
+	assert_int_equal(-1, deliver(f, 1, "no"));
+	assert_string_equal("there is no such file", f->why.msg);
+	assert_int_equal(-1, deliver(f, 2, "other.pdf"));
+	assert_int_equal(2, f->files);
+}
+
+static void a_file_of_a_turn_that_is_over_is_refused(void **state)
+{
+	struct fix *f = *state;
+
+	start(f, 1);
+	emit(f, ENGINE_DONE, 1, "");
+	assert_int_equal(-1, deliver(f, 1, "late.pdf"));
+	start(f, 2);
+	assert_int_equal(-1, deliver(f, 1, "late.pdf"));
+	assert_true(turns_cancel(f->turns));
+	assert_int_equal(-1, deliver(f, 2, "fenced.pdf"));
+	assert_int_equal(E_CANCELLED, f->why.code);
+	assert_int_equal(0, f->files);
+}
+
+static void nothing_is_sent_to_a_terminal(void **state)
+{
+	struct turn_input in = { .turn = 1,
+		.conversation = "c",
+		.origin = ORIGIN_TERMINAL,
+		.text = VIEW("go") };
+	struct fix *f = *state;
+
+	assert_int_equal(0, turns_start(f->turns, &in, NULL));
+	assert_int_equal(-1, deliver(f, 1, "a.pdf"));
+	assert_int_equal(E_UNSUPPORTED, f->why.code);
+	assert_int_equal(0, f->files);
+}
+
 static void lets_only_the_end_through_after_a_cancel(void **state)
 {
 	struct fix *f = *state;
@@ -227,7 +296,7 @@ static void lets_only_the_end_through_after_a_cancel(void **state)
 	assert_true(turns_cancelled(f->turns));
 	emit(f, ENGINE_TEXT, 1, "after");
 	emit(f, ENGINE_APPROVAL, 1, "after");
-	emit(f, ENGINE_FILE, 1, "after");
+	assert_int_equal(-1, deliver(f, 1, "after.pdf"));
 	assert_int_equal(1, f->n);
 	emit(f, ENGINE_DONE, 1, "finished all the same");
 	assert_int_equal(2, f->n);
@@ -464,6 +533,9 @@ int main(void)
 		T(passes_events_and_one_end),
 		T(drops_events_of_another_turn),
 		T(runs_one_turn_at_a_time_with_growing_numbers),
+		T(a_file_of_the_running_turn_is_judged_by_who_sends_it),
+		T(a_file_of_a_turn_that_is_over_is_refused),
+		T(nothing_is_sent_to_a_terminal),
 		T(lets_only_the_end_through_after_a_cancel),
 		T(ends_a_turn_at_its_deadline),
 		T(a_finished_turn_leaves_no_deadline_behind),

@@ -1016,17 +1016,6 @@ static void an_answer_goes_through_the_formatter(void **state)
 	assert_string_equal("bold", last(h));
 }
 
-static void a_file_is_named_in_the_answer(void **state)
-{
-	struct house *h = *state;
-
-	house_hear(h, OWNER, "go");
-	fake_event(&h->engine, ENGINE_FILE, "out/report.pdf");
-	house_answer(h, "here it is");
-	assert_said(h, "here it is");
-	assert_said(h, "out/report.pdf");
-}
-
 static void a_notice_outside_any_turn_goes_to_the_owner(void **state)
 {
 	struct house *h = *state;
@@ -1713,7 +1702,6 @@ int main(void)
 		T(still_working_is_said_once_after_thirty_seconds),
 		T(text_events_are_not_sent_on_their_own),
 		T(an_answer_goes_through_the_formatter),
-		T(a_file_is_named_in_the_answer),
 		T(a_notice_outside_any_turn_goes_to_the_owner),
 		T(a_notice_goes_to_whom_its_conversation_belongs),
 		T(a_turn_past_its_deadline_is_ended_and_told),

@@ -72,6 +72,7 @@ static void the_defaults(void **state)
 		{ "glob", "YYYY" },
 		{ "grep", "YYYY" },
 		{ "todo", "YYYY" },
+		{ "send_file", "YYYY" },
 		{ "write_file", "YYYY" },
 		{ "apply_patch", "YYYY" },
 		{ "create_project", "YYYY" },
