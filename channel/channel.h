@@ -54,6 +54,7 @@ struct chan_msg {
 	struct view text;  /* all text items joined by LF, NUL and bad UTF-8 repaired */
 	bool typed;        /* text holds what was typed (not only a transcript): commands allowed */
 	struct view quote; /* text of the quoted message; empty when none or not known */
+	bool quote_title;  /* no more than a summary of it, where the text may be known better */
 	const char *quote_id; /* digits or "" */
 	struct chan_partial partial;
 	const struct chan_item *items;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "channel/control-private.h"
 #include "channel/peer.h"
+#include "channel/quote.h"
 #include "channel/sql.h"
 
 #include <stdlib.h>
@@ -201,6 +202,8 @@ static void on_prune(void *arg)
 		rc = inbox_prune(&c->room, &e);
 		if (rc == 0)
 			rc = part_prune(&c->room, &e);
+		if (rc == 0)
+			rc = quote_prune(&c->room, &e);
 		rc = sql_end(c->room.db, rc, &e);
 	}
 	if (rc < 0)

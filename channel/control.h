@@ -43,7 +43,7 @@ struct control_env {
 	void (*more_status)(void *arg, bool zh, struct str *out);
 	/* The answer to /policy: what requests from the phone may do. */
 	void (*policy)(void *arg, bool zh, struct str *out);
-	void *more_arg; /* of both */
+	void *more_arg;               /* of both */
 	const struct chan_ears *ears; /* stays good; NULL: nobody can hear a voice */
 };
 

@@ -18,9 +18,9 @@ enum heard {
 	HEARD_DEAF     /* nothing is set up to listen: what to tell where there are no ears */
 };
 
-/* From the loop, once, never from inside hear(); the hearing is gone then. text: valid UTF-8, trimmed,
- * at most HEARD_TEXT_MAX bytes, good during the call; empty unless HEARD_TEXT. why: for the log,
- * safe; "" when there is text. */
+/* From the loop, once, never from inside hear(); the hearing is gone then. text: valid UTF-8,
+ * trimmed, at most HEARD_TEXT_MAX bytes, good during the call; empty unless HEARD_TEXT. why: for
+ * the log, safe; "" when there is text. */
 #define HEARD_TEXT_MAX ((size_t)64 * 1024)
 typedef void heard_cb(void *cb_arg, enum heard what, struct view text, const char *why);
 struct hearing; /* one that is under way */

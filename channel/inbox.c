@@ -202,23 +202,6 @@ int inbox_clear_origin(const struct room *r, enum origin origin, int *n, struct 
 	return clear(r, NULL, (int)origin, n, e);
 }
 
-int inbox_find_text(const struct room *r, const char *id, struct str *out, struct err *e)
-{
-	struct stmt *s = NULL;
-	int rc;
-
-	if (sql_open(&s, r->db, e,
-		    "SELECT text FROM channel_outbox WHERE message_id = ?1 AND ?1 <> '' UNION ALL"
-		    " SELECT text FROM channel_inbox WHERE id = ?1 AND ?1 <> '' LIMIT 1",
-		    "s", id) < 0)
-		return -1;
-	rc = stmt_step(s, e);
-	if (rc == 1)
-		str_add(out, view_cut(stmt_col_text(s, 0), out->max - out->n));
-	stmt_close(&s);
-	return rc;
-}
-
 /* --- Retention -------------------------------------------------------------------------------- */
 
 static int prune_seen(const struct room *r, struct err *e)

@@ -84,9 +84,6 @@ int inbox_clear(const struct room *r, const char *user, int *n, struct err *e);
 /* Those from the terminal that wait: nobody is there any more. */
 int inbox_clear_origin(const struct room *r, enum origin origin, int *n, struct err *e);
 
-/* The text of a message we received or sent, by the server's id. 1, 0, -1. */
-int inbox_find_text(const struct room *r, const char *id, struct str *out, struct err *e);
-
 /* Forget what is past its time: ids as above; ended rows after 30 days or past the newest 1,000. */
 int inbox_prune(const struct room *r, struct err *e);
 

@@ -4,12 +4,12 @@
 #include "base/testhook.h"
 #include "base/text.h"
 #include "channel/peer.h"
+#include "channel/quote.h"
 #include "channel/sql.h"
 
 #include <string.h>
 
-#define NAME_CHARS  80 /* of an attachment */
-#define QUOTE_CHARS 1000
+#define NAME_CHARS 80 /* of an attachment */
 
 /* One message on its way through. */
 struct intake {
@@ -56,28 +56,6 @@ static void put_item(struct str *out, enum control_language lang, const struct c
 	str_release(&name);
 }
 
-/* New phones send no more than the id of what they quote (wire reference, 12, P9). */
-static int put_quote(const struct control *c, struct str *out, enum control_language lang,
-	const struct chan_msg *m, struct err *e)
-{
-	struct str found = STR_INIT(PART_TEXT_MAX), shown = STR_INIT(16384);
-	struct view quote = view_trim(m->quote);
-	int rc = 0;
-
-	if (quote.n == 0 && m->quote_id && *m->quote_id) {
-		rc = inbox_find_text(&c->room, m->quote_id, &found, e);
-		quote = view_trim(str_view(&found));
-	}
-	if (rc >= 0 && quote.n > 0) {
-		words_excerpt(&shown, quote, QUOTE_CHARS);
-		words(out, lang, W_QUOTED, str_cstr(&shown));
-		str_addc(out, '\n');
-	}
-	str_release(&found);
-	str_release(&shown);
-	return rc < 0 ? -1 : 0;
-}
-
 /* What the engine gets: the quote, the text, a line for each attachment; of one of its own commands
  * the bare command as it knows it, however it was written. */
 static int compose(const struct control *c, const struct intake *in, enum control_language lang,
@@ -90,7 +68,7 @@ static int compose(const struct control *c, const struct intake *in, enum contro
 		str_addf(out, "/%s%s%.*s", in->call.engine_name, in->call.arg.n ? " " : "",
 			VIEW_FMT(in->call.arg));
 	} else {
-		if (put_quote(c, out, words_in, m, e) < 0)
+		if (quote_put(&c->room, words_in, m, out, e) < 0)
 			return -1;
 		str_add(out, m->text);
 		for (size_t i = 0; i < m->nitems; i++)
@@ -224,10 +202,13 @@ static int came_before(const struct control *c, const struct chan_msg *m, struct
 	return rc == 0 && m->twin ? inbox_seen(&c->room, m->twin, e) : rc;
 }
 
-static int remember(struct control *c, const struct intake *in, struct err *e)
+static int remember(struct control *c, const struct intake *in, bool served, struct err *e)
 {
 	const struct chan_msg *m = in->msg;
 
+	if (served && m->state == CHAN_MSG_OK &&
+		quote_remember(&c->room, m->from, m->id, m->text, "", e) < 0)
+		return -1;
 	if (m->twin && inbox_see(&c->room, m->twin, in->what, e) < 0)
 		return -1;
 	return inbox_see(&c->room, m->id, in->what, e);
@@ -257,7 +238,7 @@ static int store(struct control *c, struct intake *in, bool served, struct err *
 	if (rc == 0 && served)
 		rc = store_served(c, in, e);
 	if (rc == 0)
-		rc = remember(c, in, e);
+		rc = remember(c, in, served, e);
 	if (rc >= 0)
 		test_halt("inbox.commit");
 	return sql_end(c->room.db, rc, e);

@@ -2,6 +2,7 @@
 
 #include "base/testhook.h"
 #include "base/text.h"
+#include "channel/quote.h"
 #include "channel/sql.h"
 
 #include <string.h>
@@ -400,7 +401,11 @@ static int apply(struct outbox *o, struct err *e)
 	if (part_landed(o->room, p, o->outcome, o->message_id, e) < 0)
 		return -1;
 	switch (o->outcome) {
-	case CHAN_ACCEPTED: return arrived(o, PART_ACCEPTED, e);
+	case CHAN_ACCEPTED:
+		return quote_remember(o->room, p->user, o->message_id, str_view(&p->text), "", e) <
+		                       0
+		               ? -1
+		               : arrived(o, PART_ACCEPTED, e);
 	case CHAN_UNCONFIRMED: return arrived(o, PART_UNCONFIRMED, e);
 	case CHAN_NOT_SENT:
 	case CHAN_UNKNOWN: return broken(o, e);

@@ -119,6 +119,11 @@ static const char *const steps[] = {
 	"CREATE INDEX channel_outbox_next ON channel_outbox (state, user, place, sub);"
 	"CREATE INDEX channel_outbox_turn ON channel_outbox (turn);"
 	"CREATE INDEX channel_outbox_message ON channel_outbox (message_id) WHERE message_id <> '';",
+
+	"DROP INDEX channel_outbox_message;"
+	"CREATE TABLE channel_said (seq INTEGER PRIMARY KEY, bot TEXT NOT NULL, user TEXT NOT NULL,"
+	" id TEXT NOT NULL CHECK (length(id) > 0), at INTEGER NOT NULL, text TEXT NOT NULL,"
+	" file TEXT NOT NULL DEFAULT '', UNIQUE (bot, user, id)) STRICT;",
 };
 
 int sql_migrate(struct db *d, struct err *e)

@@ -50,6 +50,9 @@ static const struct pair table[W_COUNT] = {
 	[W_KIND_VIDEO] = { "视频", "video" },
 	[W_KIND_OTHER] = { "其它", "other" },
 	[W_QUOTED] = { "[引用的消息：{1}]", "[quoted message: {1}]" },
+	[W_QUOTED_FILE] = { "（你发给用户的文件：{1}）", "(the file that you sent: {1})" },
+	[W_QUOTE_LOST] = { "（原文已查不到；需要的话请用户把内容再发一次）",
+		"(its text is not at hand; ask for it if you need it)" },
 
 	[W_HELP] = { "直接发文字就是交给助手的任务，一次做一件，其余排队。\n"
 		     "/状态 看现在在做什么\n"

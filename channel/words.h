@@ -30,7 +30,9 @@ enum word {
 	W_KIND_FILE,
 	W_KIND_VIDEO,
 	W_KIND_OTHER,
-	W_QUOTED, /* {1} the quoted text: a line of the prompt */
+	W_QUOTED,      /* {1} the quoted text, or one of the next two: a line of the prompt */
+	W_QUOTED_FILE, /* {1} name of a file that was sent */
+	W_QUOTE_LOST,
 
 	/* Commands */
 	W_HELP,

@@ -20,6 +20,7 @@
 #define WIRE_QR_KEY_MAX    1024
 #define WIRE_QR_TEXT_MAX   2048
 #define WIRE_HOST_MAX      255
+#define WIRE_MARK_MAX      65536 /* either end of what is quoted of a text */
 #define WIRE_NAME_MAX      4096 /* a file name as the sender claims it */
 #define WIRE_PARAM_MAX     8192 /* a media URL or parameter */
 #define WIRE_KEY_MAX       128  /* a media key, still encoded */

@@ -274,6 +274,27 @@ static struct view quoted_text(struct reader *r, const struct json *quoted)
 	return text.n ? text : view_of(kind->label);
 }
 
+/* A claim: what is not whole, or not of its types, was not made, and all of it is quoted. */
+static void read_partial(struct reader *r, const struct json *ref)
+{
+	const struct json *part = NULL;
+	struct view start, end, md5 = VIEW_NONE;
+	int64_t first = 0, last = 0;
+
+	if (json_get_object(ref, "partial_text", JSON_OPTIONAL, &part, NULL) != 1 ||
+		json_get_str(part, "start", JSON_REQUIRED, 1, WIRE_MARK_MAX, &start, NULL) < 0 ||
+		json_get_str(part, "end", JSON_REQUIRED, 1, WIRE_MARK_MAX, &end, NULL) < 0 ||
+		wire_get_number(part, "startindex", &first, NULL) < 0 || first < 0 ||
+		wire_get_number(part, "endindex", &last, NULL) < 0 || last < 0 ||
+		json_get_str(part, "quotemd5", JSON_OPTIONAL, 0, 32, &md5, NULL) < 0)
+		return;
+	r->m.partial = (struct chan_partial){ .start = start.p,
+		.end = end.p,
+		.start_index = first,
+		.end_index = last,
+		.md5 = md5.n == 32 ? md5.p : "" };
+}
+
 static void read_quote(struct reader *r, const struct json *item)
 {
 	const struct json *ref = object_of(r, item, "ref_msg");
@@ -292,7 +313,9 @@ static void read_quote(struct reader *r, const struct json *item)
 		r->m.quote = VIEW("");
 		ok(r, json_get_str(ref, "title", JSON_OPTIONAL, 0, CHAN_TEXT_MAX, &r->m.quote, &e),
 			&e);
+		r->m.quote_title = r->m.quote.n > 0;
 	}
+	read_partial(r, ref);
 }
 
 /* --- Items ------------------------------------------------------------------------------------ */
@@ -515,6 +538,8 @@ static void strip(struct chan_msg *m)
 	m->state = CHAN_MSG_UNREADABLE;
 	m->text = m->quote = VIEW("");
 	m->quote_id = "";
+	m->quote_title = false;
+	m->partial = (struct chan_partial){ .start = NULL };
 	m->typed = false;
 	m->items = NULL;
 	m->nitems = 0;

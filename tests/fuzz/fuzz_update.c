@@ -45,9 +45,17 @@ static void check_message(const struct chan_msg *m)
 	must(is_opaque_or_empty(m->token, CHAN_TOKEN_MAX));
 	must(is_text(m->text, CHAN_TEXT_MAX) && is_text(m->quote, CHAN_TEXT_MAX));
 	must(m->quote_id && strlen(m->quote_id) <= 20);
+	must(!m->quote_title || m->quote.n > 0);
+	if (m->partial.start) {
+		must(m->partial.start[0] && strlen(m->partial.start) <= WIRE_MARK_MAX);
+		must(m->partial.end[0] && strlen(m->partial.end) <= WIRE_MARK_MAX);
+		must(m->partial.start_index >= 0 && m->partial.end_index >= 0);
+		must(strlen(m->partial.md5) == 0 || strlen(m->partial.md5) == 32);
+	}
 	must(m->sent_at >= 0 && m->nitems <= CHAN_ITEMS_MAX);
 	must(!m->typed || m->text.n > 0);
-	must(m->state != CHAN_MSG_UNREADABLE || (m->text.n == 0 && m->nitems == 0 && !m->typed));
+	must(m->state != CHAN_MSG_UNREADABLE ||
+		(m->text.n == 0 && m->nitems == 0 && !m->typed && !m->partial.start));
 	must(m->state != CHAN_MSG_OK || m->text.n > 0 || m->nitems > 0);
 	for (size_t i = 0; i < m->nitems; i++)
 		check_item(&m->items[i]);

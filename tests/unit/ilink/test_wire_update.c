@@ -785,6 +785,130 @@ static void reads_what_is_quoted(void **state)
 	}
 }
 
+static void knows_a_summary_from_the_text(void **state)
+{
+	static const struct {
+		const char *ref;
+		bool title;
+	} rows[] = {
+		{ "{\"title\":\"t\",\"svr_id\":1}", true },
+		{ "{\"title\":\"t\",\"message_item\":" TEXT("old") "}", false },
+		{ "{\"title\":\"\",\"svr_id\":1}", false },
+		{ "{\"svr_id\":1}", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct str s = STR_INIT(4096);
+		struct wire_update u;
+
+		str_addf(&s,
+			"\"item_list\":[{\"type\":1,\"text_item\":{\"text\":\"so\"},"
+			"\"ref_msg\":%s}]",
+			rows[i].ref);
+		read_one(&u, str_cstr(&s));
+		assert_int_equal(u.msgs[0].quote_title, rows[i].title);
+		wire_update_release(&u);
+		str_release(&s);
+	}
+}
+
+/* Reads a quote with this partial_text. */
+static void read_partial_text(struct wire_update *u, const char *partial)
+{
+	struct str s = STR_INIT((size_t)1 << 18);
+
+	str_addf(&s,
+		"\"item_list\":[{\"type\":1,\"text_item\":{\"text\":\"so\"},\"ref_msg\":{"
+		"\"message_item\":" TEXT("all of it") ",\"partial_text\":%s}}]",
+		partial);
+	read_one(u, str_cstr(&s));
+	assert_int_equal(u->msgs[0].state, CHAN_MSG_OK);
+	assert_text(u->msgs[0].quote, "all of it");
+	str_release(&s);
+}
+
+#define MD5 "5e86a3745b35029493ecd1fd9c1c6c0d"
+
+static void reads_which_part_is_quoted(void **state)
+{
+	static const struct {
+		const char *json;
+		int64_t first, last;
+		const char *md5;
+	} rows[] = {
+		{ "{\"start\":\"明天\",\"end\":\"不错\",\"startindex\":0,\"endindex\":1,"
+		  "\"quotemd5\":\"" MD5 "\"}",
+			0, 1, MD5 },
+		{ "{\"start\":\"明天\",\"end\":\"不错\"}", 0, 0, "" },
+		{ "{\"start\":\"明天\",\"end\":\"不错\",\"startindex\":\"7\",\"quotemd5\":\"\"}", 7,
+			0, "" },
+		{ "{\"start\":\"明天\",\"end\":\"不错\",\"endindex\":9223372036854775807,"
+		  "\"quotemd5\":\"5e86\"}",
+			0, INT64_MAX, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct chan_partial *p;
+		struct wire_update u;
+
+		read_partial_text(&u, rows[i].json);
+		p = &u.msgs[0].partial;
+		assert_string_equal(p->start, "明天");
+		assert_string_equal(p->end, "不错");
+		assert_int_equal(p->start_index, rows[i].first);
+		assert_int_equal(p->end_index, rows[i].last);
+		assert_string_equal(p->md5, rows[i].md5);
+		wire_update_release(&u);
+	}
+}
+
+static void a_part_that_is_not_one_is_all(void **state)
+{
+	static const char *const rows[] = { "null", "[]", "{}", "\"a\"", "{\"start\":\"a\"}",
+		"{\"end\":\"a\"}", "{\"start\":\"\",\"end\":\"b\"}",
+		"{\"start\":\"a\",\"end\":\"\"}", "{\"start\":1,\"end\":\"b\"}",
+		"{\"start\":\"a\",\"end\":[\"b\"]}",
+		"{\"start\":\"a\",\"end\":\"b\",\"startindex\":-1}",
+		"{\"start\":\"a\",\"end\":\"b\",\"endindex\":0.5}",
+		"{\"start\":\"a\",\"end\":\"b\",\"endindex\":9223372036854775808}",
+		"{\"start\":\"a\",\"end\":\"b\",\"quotemd5\":5}",
+		"{\"start\":\"a\",\"end\":\"b\",\"quotemd5\":\"" MD5 "0\"}" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct wire_update u;
+
+		read_partial_text(&u, rows[i]);
+		assert_null(u.msgs[0].partial.start);
+		wire_update_release(&u);
+	}
+}
+
+static void an_end_of_a_part_is_bounded(void **state)
+{
+	static const char *const before[] = { "{\"end\":\"b\",\"start\":\"",
+		"{\"start\":\"b\",\"end\":\"" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(before); i++) {
+		for (size_t n = WIRE_MARK_MAX - 1; n <= (size_t)WIRE_MARK_MAX + 1; n++) {
+			struct str s = STR_INIT((size_t)1 << 17);
+			struct wire_update u;
+
+			str_adds(&s, before[i]);
+			for (size_t k = 0; k < n; k++)
+				str_addc(&s, 'a');
+			str_adds(&s, "\"}");
+			read_partial_text(&u, str_cstr(&s));
+			assert_int_equal(u.msgs[0].partial.start != NULL, n <= WIRE_MARK_MAX);
+			wire_update_release(&u);
+			str_release(&s);
+		}
+	}
+}
+
 static void marks_quoted_attachments(void **state)
 {
 	struct wire_update u;
@@ -931,6 +1055,10 @@ int main(void)
 		cmocka_unit_test(removes_controls_from_a_file_name),
 		cmocka_unit_test(bounds_the_attachments_but_not_the_text_behind_them),
 		cmocka_unit_test(reads_what_is_quoted),
+		cmocka_unit_test(knows_a_summary_from_the_text),
+		cmocka_unit_test(reads_which_part_is_quoted),
+		cmocka_unit_test(a_part_that_is_not_one_is_all),
+		cmocka_unit_test(an_end_of_a_part_is_bounded),
 		cmocka_unit_test(marks_quoted_attachments),
 		cmocka_unit_test(takes_the_first_quote),
 		cmocka_unit_test(bounds_every_field),
