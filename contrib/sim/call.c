@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob.h"
+
 #define ANSWER_MAX ((size_t)256 << 20)
 
 static void call_on_gone(void *arg)
@@ -58,6 +60,7 @@ static void call_free(struct call *c)
 	json_free(&c->body);
 	str_release(&c->out);
 	str_release(&c->extra);
+	blob_release(c->blob);
 	free(c);
 }
 
@@ -83,26 +86,34 @@ void call_later(struct call *c, int64_t ms, void (*then)(struct call *c))
 }
 
 /* --- Answering -------------------------------------------------------------------------------- */
+static struct view call_body(const struct call *c)
+{
+	return str_view(c->blob ? &c->blob->bytes : &c->out);
+}
+
+/* What is large is not copied, but held until it is on its way. */
 static struct hreply call_reply(struct call *c)
 {
 	return (struct hreply){ .status = c->status,
 		.type = c->type,
 		.extra = c->extra.n ? str_cstr(&c->extra) : NULL,
-		.body = str_view(&c->out) };
+		.body = call_body(c),
+		.release = c->blob ? blob_release : NULL,
+		.release_arg = c->blob };
 }
 
 static void call_drip(struct call *c)
 {
-	struct view rest = view_from(str_view(&c->out), c->sent);
+	struct view body = call_body(c), rest = view_from(body, c->sent);
 	struct view piece = view_cut(rest, c->fault->bytes > 0 ? (size_t)c->fault->bytes : 1);
 
 	hreq_piece(c->req, piece);
 	c->sent += piece.n;
-	if (c->sent < c->out.n) {
+	if (c->sent < body.n) {
 		call_later(c, c->fault->ms, call_drip);
 		return;
 	}
-	journal_answer(c->sim->journal, c->n, c->status, "slow", str_view(&c->out));
+	journal_answer(c->sim->journal, c->n, c->status, "slow", body);
 	hreq_end(&c->req);
 	call_free(c);
 }
@@ -127,6 +138,7 @@ static void call_write(struct call *c)
 		break;
 	case F_CUT:
 		journal_answer(j, c->n, c->status, "cut", a.body);
+		c->blob = NULL; /* the answer's from here on */
 		hreq_cut(&c->req, &a, bytes >= 0 ? (size_t)bytes : a.body.n / 2);
 		break;
 	case F_SLOW:
@@ -136,6 +148,7 @@ static void call_write(struct call *c)
 	default:
 		journal_answer(j, c->n, c->status, c->fault ? fault_name(kind) : "answered",
 			a.body);
+		c->blob = NULL;
 		hreq_reply(&c->req, &a);
 	}
 	call_free(c);
@@ -154,6 +167,8 @@ static void call_spoil(struct call *c)
 	}
 	if (f->kind == F_EMPTY) {
 		str_reset(&c->out);
+		blob_release(c->blob);
+		c->blob = NULL;
 		return;
 	}
 	if (f->kind != F_PAD && f->kind != F_INSERT)
@@ -199,6 +214,8 @@ static void call_replace(struct call *c)
 
 	str_reset(&c->out);
 	str_reset(&c->extra);
+	blob_release(c->blob);
+	c->blob = NULL;
 	c->status = 200;
 	switch (f->kind) {
 	case F_STATUS:

@@ -22,6 +22,7 @@ struct call {
 	int status;
 	const char *type;      /* NULL: JSON */
 	struct str out, extra; /* body, header lines */
+	struct blob *blob;     /* its bytes are the body in place of out; or NULL */
 	size_t sent;           /* of a dripping answer */
 	/* Private to poll.c, send.c and login.c. */
 	uint64_t cursor;

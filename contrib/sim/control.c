@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob.h"
 #include "fault.h"
 #include "ilink.h"
 #include "journal.h"
-#include "media.h"
 #include "model.h"
 #include "watch.h"
 #include "world.h"
@@ -70,7 +70,7 @@ static int get_sent(struct ask *a)
 	while ((d = delivery_after(a->sim, since))) {
 		since = d->n;
 		if ((all || d->shown) && (!to.n || view_eqs(str_view(&to), d->to)))
-			delivery_json(d, &a->w);
+			delivery_json(a->sim, d, &a->w);
 	}
 	json_close_array(&a->w);
 	str_release(&to);
@@ -170,13 +170,13 @@ static int get_chat(struct ask *a)
 	while (m || d) {
 		if (m && (!d || m->seq < d->seq)) {
 			if (m->seq > since && !strcmp(m->from, a->sim->user))
-				inbound_json(m, b, &a->w);
+				inbound_json(a->sim, m, b, &a->w);
 			m = m->next;
 			continue;
 		}
 		after = d->n;
 		if (d->seq > since && !strcmp(d->to, a->sim->user) && b && !strcmp(d->bot, b->id))
-			delivery_json(d, &a->w);
+			delivery_json(a->sim, d, &a->w);
 		d = delivery_after(a->sim, after);
 	}
 	json_close_array(&a->w);
@@ -405,24 +405,29 @@ static int get_qr(struct ask *a)
 	return rc;
 }
 
+static int put_piece(void *arg, struct view piece)
+{
+	hreq_piece(arg, piece);
+	return 0;
+}
+
 static int get_media(struct ask *a)
 {
-	struct str plain = STR_INIT(SIM_BODY_MAX);
-	const char *name, *type;
-	int rc = media_plain(a->sim, param_u64(a, "id", 0), &plain, &name, &type);
+	const struct blob *b = blob_by_id(a->sim->blobs, param_u64(a, "id", 0));
 
-	if (rc < 0)
-		err_set(&a->e, E_NOTFOUND, "no such file");
+	if (!b || !b->stored)
+		return err_set(&a->e, E_NOTFOUND, "no such file");
+	hreq_begin(a->req,
+		&(struct hreply){ .status = 200,
+			.type = b->type,
+			.extra = "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+				 "Content-Security-Policy: sandbox\r\n" },
+		b->raw_size);
+	if (blob_plain(b, put_piece, a->req) < 0)
+		hreq_drop(&a->req, false);
 	else
-		hreq_reply(&a->req,
-			&(struct hreply){ .status = 200,
-				.type = type,
-				.extra =
-					"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-					"Content-Security-Policy: sandbox\r\n",
-				.body = str_view(&plain) });
-	str_release(&plain);
-	return rc;
+		hreq_end(&a->req);
+	return 0;
 }
 
 /* --- Dispatch --------------------------------------------------------------------------------- */

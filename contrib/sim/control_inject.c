@@ -6,6 +6,7 @@
 #include "control.h"
 #include "ilink.h"
 #include "media.h"
+#include "quote.h"
 #include "world.h"
 
 #define COUNT_MAX 10000
@@ -13,7 +14,7 @@
 /* What a request asks for, with the text it owns. */
 struct order {
 	struct inbound_spec spec;
-	struct str items, label, extra, raw;
+	struct str items, label, extra, raw, ref, quote;
 	char id[21];
 	int64_t count;
 	struct bot *bot;
@@ -25,6 +26,8 @@ static void order_release(struct order *o)
 	str_release(&o->label);
 	str_release(&o->extra);
 	str_release(&o->raw);
+	str_release(&o->ref);
+	str_release(&o->quote);
 }
 
 static int print_member(const struct json *j, const char *name, struct str *to, struct view *v,
@@ -92,6 +95,9 @@ static int read_duplicate(struct order *o, const struct json *j, struct err *e)
 	o->spec.text = view_of(m->text);
 	o->spec.items = view_of(m->items);
 	o->spec.label = view_of(m->label);
+	o->spec.ref = view_of(m->ref);
+	o->spec.quote = view_of(m->quote);
+	o->spec.media = m->media;
 	o->spec.type = m->type;
 	o->spec.client = view_of(m->client);
 	o->spec.at = m->at;
@@ -104,6 +110,22 @@ static int read_duplicate(struct order *o, const struct json *j, struct err *e)
 	return 1;
 }
 
+static int read_quote(struct sim *s, struct order *o, const struct json *j, struct err *e)
+{
+	const struct json *quote = NULL;
+	int rc = json_get_object(j, "quote", JSON_OPTIONAL, &quote, e);
+
+	if (rc <= 0)
+		return rc;
+	if (!o->spec.text.p)
+		return err_set(e, E_FORMAT, "quote: only a text quotes another message");
+	if (quote_make(s, o->bot, quote, &o->ref, &o->quote, e) < 0)
+		return -1;
+	o->spec.ref = str_view(&o->ref);
+	o->spec.quote = view_of(str_cstr(&o->quote));
+	return 0;
+}
+
 static int read_content(struct sim *s, struct order *o, const struct json *j, struct err *e)
 {
 	const struct json *media = NULL;
@@ -114,7 +136,7 @@ static int read_content(struct sim *s, struct order *o, const struct json *j, st
 		return -1;
 	o->spec.text = opt_str(j, "text", NULL);
 	if (rc == 1) {
-		if (media_inbound(s, media, &o->items, &o->label, e) < 0)
+		if (media_inbound(s, media, &o->items, &o->label, &o->spec.media, e) < 0)
 			return -1;
 		o->spec.items = str_view(&o->items);
 		o->spec.label = str_view(&o->label);
@@ -149,7 +171,9 @@ static int read_order(struct sim *s, struct order *o, const struct json *j, stru
 		return rc < 0 ? -1 : 0;
 	o->spec.from = opt_str(j, "from", o->bot->user);
 	read_token(o, j);
-	return read_id(o, j, e) < 0 || read_content(s, o, j, e) < 0 ? -1 : 0;
+	return read_id(o, j, e) < 0 || read_content(s, o, j, e) < 0 || read_quote(s, o, j, e) < 0
+	               ? -1
+	               : 0;
 }
 
 /* "{n}" in the text of one of several messages is its number. */
@@ -174,26 +198,45 @@ static struct inbound *put_one(struct sim *s, struct order *o, int64_t i, struct
 	return m;
 }
 
-int control_inject(struct sim *s, const struct json *j, struct json_out *w, struct err *e)
+static int inject_order(struct sim *s, const struct json *j, struct json_out *w, struct err *e)
 {
 	struct order o = { .items = STR_INIT(SIM_BODY_MAX),
 		.label = STR_INIT(4096),
 		.extra = STR_INIT(SIM_BODY_MAX),
-		.raw = STR_INIT(SIM_BODY_MAX) };
+		.raw = STR_INIT(SIM_BODY_MAX),
+		.ref = STR_INIT(SIM_BODY_MAX),
+		.quote = STR_INIT(SIM_BODY_MAX) };
 	int rc = read_order(s, &o, j, e);
 
-	json_open_array(w, "messages");
 	for (int64_t i = 1; rc == 0 && i <= o.count; i++) {
 		struct inbound *m = put_one(s, &o, i, e);
 
 		rc = m ? 0 : -1;
 		if (!m)
 			break;
-		inbound_json(m, o.bot, w);
+		inbound_json(s, m, o.bot, w);
 		sim_count(s, T_INBOUND);
 	}
-	json_close_array(w);
 	order_release(&o);
+	return rc;
+}
+
+int control_inject(struct sim *s, const struct json *j, struct json_out *w, struct err *e)
+{
+	const struct json *list = NULL;
+	int rc = json_get_array(j, "messages", JSON_OPTIONAL, COUNT_MAX, &list, e);
+
+	json_open_array(w, "messages");
+	if (rc == 1) {
+		rc = 0;
+		json_each(order, list)
+			if (rc == 0)
+				rc = inject_order(s, order, w, e);
+	} else if (rc == 0) {
+		rc = inject_order(s, j, w, e);
+	}
+	json_close_array(w);
+	/* Only now: what is written in one call is fetched by one poll. */
 	if (rc == 0)
 		polls_wake(s);
 	return rc;

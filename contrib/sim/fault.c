@@ -16,39 +16,43 @@ struct faults {
 /* early: it answers in place of the endpoint, unless the fault says "process". */
 static const struct kind {
 	const char *name;
-	bool early, messages;
+	bool early;
+	enum fault_when when;
 } kinds[F_KINDS] = {
-	[F_DELAY] = { "delay", false, false },
-	[F_STALL] = { "stall", true, false },
-	[F_DROP] = { "drop", true, false },
-	[F_RESET] = { "reset", true, false },
-	[F_CUT] = { "cut", false, false },
-	[F_SLOW] = { "slow", false, false },
-	[F_STATUS] = { "status", true, false },
-	[F_EMPTY] = { "empty", false, false },
-	[F_BODY] = { "body", true, false },
-	[F_RET] = { "ret", true, false },
-	[F_REDIRECT] = { "redirect", true, false },
-	[F_PAD] = { "pad", false, false },
-	[F_INSERT] = { "insert", false, false },
-	[F_REPLACE] = { "replace", false, false },
-	[F_TIMEOUT] = { "timeout", false, false },
-	[F_CURSOR] = { "cursor", false, false },
-	[F_DUP] = { "dup", false, true },
-	[F_REORDER] = { "reorder", false, true },
-	[F_REDELIVER] = { "redeliver", false, true },
-	[F_NUL_TEXT] = { "nul_text", false, true },
-	[F_BAD_UTF8] = { "bad_utf8", false, true },
-	[F_BIG_TEXT] = { "big_text", false, true },
-	[F_BAD_MESSAGE] = { "bad_message", false, true },
-	[F_SILENT] = { "silent", false, false },
-	[F_NO_ID] = { "no_id", false, false },
-	[F_NO_PARAM] = { "no_param", false, false },
-	[F_CDN_ERROR] = { "cdn_error", true, false },
-	[F_NO_FULL_URL] = { "no_full_url", false, false },
-	[F_FOREIGN_URL] = { "foreign_url", false, false },
-	[F_BAD_PADDING] = { "bad_padding", false, false },
-	[F_PLAIN] = { "plain", false, false },
+	[F_DELAY] = { "delay", false, WHEN_REQUEST },
+	[F_STALL] = { "stall", true, WHEN_REQUEST },
+	[F_DROP] = { "drop", true, WHEN_REQUEST },
+	[F_RESET] = { "reset", true, WHEN_REQUEST },
+	[F_CUT] = { "cut", false, WHEN_REQUEST },
+	[F_SLOW] = { "slow", false, WHEN_REQUEST },
+	[F_STATUS] = { "status", true, WHEN_REQUEST },
+	[F_EMPTY] = { "empty", false, WHEN_REQUEST },
+	[F_BODY] = { "body", true, WHEN_REQUEST },
+	[F_RET] = { "ret", true, WHEN_REQUEST },
+	[F_REDIRECT] = { "redirect", true, WHEN_REQUEST },
+	[F_PAD] = { "pad", false, WHEN_REQUEST },
+	[F_INSERT] = { "insert", false, WHEN_REQUEST },
+	[F_REPLACE] = { "replace", false, WHEN_REQUEST },
+	[F_TIMEOUT] = { "timeout", false, WHEN_REQUEST },
+	[F_CURSOR] = { "cursor", false, WHEN_REQUEST },
+	[F_DUP] = { "dup", false, WHEN_MESSAGES },
+	[F_REORDER] = { "reorder", false, WHEN_MESSAGES },
+	[F_REDELIVER] = { "redeliver", false, WHEN_MESSAGES },
+	[F_NUL_TEXT] = { "nul_text", false, WHEN_MESSAGES },
+	[F_BAD_UTF8] = { "bad_utf8", false, WHEN_MESSAGES },
+	[F_BIG_TEXT] = { "big_text", false, WHEN_MESSAGES },
+	[F_BAD_MESSAGE] = { "bad_message", false, WHEN_MESSAGES },
+	[F_SILENT] = { "silent", false, WHEN_REQUEST },
+	[F_NO_ID] = { "no_id", false, WHEN_REQUEST },
+	[F_NO_PARAM] = { "no_param", false, WHEN_REQUEST },
+	[F_CDN_ERROR] = { "cdn_error", true, WHEN_REQUEST },
+	[F_NO_FULL_URL] = { "no_full_url", false, WHEN_REQUEST },
+	[F_NO_URL] = { "no_url", false, WHEN_REQUEST },
+	[F_FOREIGN_URL] = { "foreign_url", false, WHEN_REQUEST },
+	[F_BAD_PADDING] = { "bad_padding", false, WHEN_REQUEST },
+	[F_PLAIN] = { "plain", false, WHEN_REQUEST },
+	[F_SLOW_BODY] = { "slow_body", false, WHEN_HEAD },
+	[F_CUT_BODY] = { "cut_body", false, WHEN_HEAD },
 };
 
 static const char *const endpoints[] = { "*", "get_bot_qrcode", "get_qrcode_status", "notifystart",
@@ -181,9 +185,9 @@ static int read_fault(struct fault *f, const struct json *j, struct err *e)
 		return -1;
 	f->times = opt_int(j, "times", 1);
 	f->after = opt_int(j, "after", 0);
-	f->when = kinds[f->kind].messages || view_eqs(opt_str(j, "when", ""), "messages")
-	                  ? WHEN_MESSAGES
-	                  : WHEN_REQUEST;
+	f->when = kinds[f->kind].when;
+	if (view_eqs(opt_str(j, "when", ""), "messages"))
+		f->when = WHEN_MESSAGES;
 	f->process = opt_bool(j, "process", !kinds[f->kind].early);
 	f->delay_ms = opt_int(j, "delay_ms", 0);
 	f->ms = opt_int(j, "ms", f->kind == F_SLOW ? 10 : 1000);

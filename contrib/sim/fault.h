@@ -36,14 +36,18 @@ enum fault_kind {
 	F_NO_PARAM,
 	F_CDN_ERROR,
 	F_NO_FULL_URL,
+	F_NO_URL,
 	F_FOREIGN_URL,
 	F_BAD_PADDING,
 	F_PLAIN,
+	F_SLOW_BODY,
+	F_CUT_BODY,
 	F_KINDS
 };
 
-/* When a fault is looked for: as the request arrives, or as an answer with messages is made. */
-enum fault_when { WHEN_REQUEST, WHEN_MESSAGES };
+/* When a fault is looked for: as the request is there, as an answer with messages is made, or as
+ * the head of a request has arrived. */
+enum fault_when { WHEN_REQUEST, WHEN_MESSAGES, WHEN_HEAD };
 
 struct fault {
 	uint64_t id;

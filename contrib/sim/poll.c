@@ -81,6 +81,8 @@ static void put_text_item(struct json_out *w, const struct inbound *m, const cha
 	json_put_int(w, "create_time_ms", m->at);
 	json_put_int(w, "update_time_ms", m->at);
 	json_put_bool(w, "is_completed", true);
+	if (m->ref)
+		json_put_raw(w, "ref_msg", view_of(m->ref));
 	json_open(w, "text_item");
 	put_text(w, m->text, d);
 	json_close(w);

@@ -48,6 +48,9 @@ struct hreq {
 	size_t want; /* bytes of the body, or of the chunk, still to come */
 	enum chunk_state chunk;
 	bool chunked, keep, out_chunked;
+	struct ev_token_bucket_cfg *pace; /* of a body that is read slowly; or NULL */
+	bool cut;                         /* the body, once there are so many bytes of it: */
+	size_t cut_at;
 	void (*gone)(void *arg);
 	void *gone_arg;
 };
@@ -69,8 +72,11 @@ static void hreq_free(struct hreq **rp)
 	*rp = NULL;
 	if (!r)
 		return;
-	if (r->conn)
-		r->conn->req = NULL;
+	r->conn->req = NULL;
+	if (r->pace) {
+		bufferevent_set_rate_limit(r->conn->bev, NULL);
+		ev_token_bucket_cfg_free(r->pace);
+	}
 	str_release(&r->body);
 	free(r->head);
 	free(r);
@@ -252,6 +258,8 @@ static int conn_take_head(struct conn *c, struct evbuffer *in)
 	expect = hreq_header(r, "Expect");
 	if (expect && strcasecmp(expect, "100-continue") == 0)
 		bufferevent_write(c->bev, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+	if (c->srv->o.head)
+		c->srv->o.head(c->srv->o.arg, r);
 	return 1;
 }
 
@@ -329,9 +337,13 @@ static int conn_take_body(struct conn *c, struct evbuffer *in)
 {
 	int rc = c->req->chunked ? chunks_take(c->req, in) : body_take(c->req, in);
 
-	if (rc < 0)
+	if (c->req->cut && c->req->body.n >= c->req->cut_at)
+		hreq_drop(&c->req, true);
+	else if (rc < 0)
 		conn_refuse(c, 413);
-	return rc == 1;
+	else
+		return rc == 1;
+	return 0;
 }
 
 static void conn_read(struct conn *c)
@@ -555,6 +567,31 @@ struct view hreq_body(const struct hreq *r)
 	return str_view(&r->body);
 }
 
+struct str *hreq_body_str(struct hreq *r)
+{
+	return &r->body;
+}
+
+void hreq_slow_body(struct hreq *r, size_t bytes, int64_t ms)
+{
+	struct timeval tick = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
+	int little = (int)READ_AHEAD;
+
+	r->pace =
+		ev_token_bucket_cfg_new(bytes, bytes, EV_RATE_LIMIT_MAX, EV_RATE_LIMIT_MAX, &tick);
+	if (r->pace)
+		bufferevent_set_rate_limit(r->conn->bev, r->pace);
+	/* What waits in the kernel is as good as read to the one who sends. */
+	(void)setsockopt(bufferevent_getfd(r->conn->bev), SOL_SOCKET, SO_RCVBUF, &little,
+		sizeof(little));
+}
+
+void hreq_cut_body(struct hreq *r, size_t bytes)
+{
+	r->cut = true;
+	r->cut_at = bytes;
+}
+
 bool hreq_chunked(const struct hreq *r)
 {
 	return r->chunked;
@@ -635,14 +672,39 @@ static void hreq_finish(struct hreq **rp, bool keep)
 		event_active(c->kick, EV_TIMEOUT, 0);
 }
 
+static void release_body(const void *data, size_t n, void *reply)
+{
+	struct hreply *a = reply;
+
+	(void)data;
+	(void)n;
+	a->release(a->release_arg);
+	free(a);
+}
+
+static void write_body(struct hreq *r, const struct hreply *a, size_t n)
+{
+	struct evbuffer *out = bufferevent_get_output(r->conn->bev);
+	struct hreply *kept = a->release ? malloc(sizeof(*kept)) : NULL;
+
+	if (kept)
+		*kept = *a;
+	if (n && kept && evbuffer_add_reference(out, a->body.p, n, release_body, kept) == 0)
+		return;
+	free(kept);
+	if (n)
+		evbuffer_add(out, a->body.p, n);
+	if (a->release)
+		a->release(a->release_arg);
+}
+
 void hreq_reply(struct hreq **rp, const struct hreply *a)
 {
 	struct hreq *r = *rp;
 
 	*rp = NULL;
 	write_head(r, a, (int64_t)a->body.n);
-	if (a->body.n)
-		bufferevent_write(r->conn->bev, a->body.p, a->body.n);
+	write_body(r, a, a->body.n);
 	hreq_finish(&r, r->keep);
 }
 
@@ -652,9 +714,7 @@ void hreq_cut(struct hreq **rp, const struct hreply *a, size_t bytes)
 
 	*rp = NULL;
 	write_head(r, a, (int64_t)a->body.n);
-	bytes = bytes < a->body.n ? bytes : a->body.n;
-	if (bytes)
-		bufferevent_write(r->conn->bev, a->body.p, bytes);
+	write_body(r, a, bytes < a->body.n ? bytes : a->body.n);
 	hreq_finish(&r, false);
 }
 

@@ -22,6 +22,7 @@ struct server_opts {
 	struct ssl_ctx_st *tls; /* NULL: plain. Stays the caller's, must outlive the server */
 	size_t body_max;        /* a longer request body is answered 413 */
 	server_cb *cb;          /* every whole request */
+	server_cb *head;        /* its head, before any of the body is read; NULL: none */
 	void *arg;
 };
 
@@ -42,7 +43,13 @@ size_t hreq_header_count(const struct hreq *r, const char *name);
 /* Header lines by number, in the order sent; false past the end. */
 bool hreq_header_at(const struct hreq *r, size_t i, const char **name, const char **value);
 struct view hreq_body(const struct hreq *r);
-bool hreq_chunked(const struct hreq *r); /* the body came in chunks */
+struct str *hreq_body_str(struct hreq *r); /* may be taken over: leave an empty one */
+bool hreq_chunked(const struct hreq *r);   /* the body came in chunks */
+
+/* In server_opts.head only: so many bytes of the body are read every ms; once there are so many,
+ * the connection ends by RST. */
+void hreq_slow_body(struct hreq *r, size_t bytes, int64_t ms);
+void hreq_cut_body(struct hreq *r, size_t bytes);
 
 /* The peer left, or the server is being closed; r is gone when this returns. */
 void hreq_on_gone(struct hreq *r, void (*cb)(void *arg), void *arg);
@@ -55,6 +62,9 @@ struct hreply {
 	const char *type;  /* NULL: application/json */
 	const char *extra; /* further header lines, each ended by CRLF; NULL: none */
 	struct view body;
+	void (*release)(
+		void *arg); /* NULL: the body is copied; else it stays until this is called */
+	void *release_arg;
 	bool close; /* end the connection afterwards */
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "blob.h"
 #include "control.h"
 #include "fault.h"
 #include "ilink.h"
@@ -34,6 +35,7 @@ static const struct {
 	[T_QRCODES] = { "qrcodes", "login" },
 	[T_QRPOLLS] = { "qrpolls", "polls" },
 	[T_UPLOADS] = { "uploads", "media" },
+	[T_UPLOADS_BEGUN] = { "uploads_begun", "media" },
 	[T_DOWNLOADS] = { "downloads", "media" },
 	[T_MODEL_REQUESTS] = { "model_requests", "model" },
 	[T_MODEL_CUT] = { "model_cut", "model" },
@@ -116,22 +118,24 @@ static int listen_all(struct sim *s, struct err *e)
 	struct event_base *base = loop_base(s->loop);
 	const struct listener {
 		struct server **to;
-		server_cb *cb;
+		server_cb *cb, *head;
 		struct ssl_ctx_st *tls;
+		size_t body_max;
 	} all[] = {
-		{ &s->api, ilink_on_request, s->tls },
-		{ &s->cdn, cdn_on_request, s->cdn_tls },
-		{ &s->model_server, model_on_request, NULL },
-		{ &s->page, control_on_page, NULL },
-		{ &s->control, control_on_request, NULL },
-		{ &s->api2, ilink_on_request, s->tls },
+		{ &s->api, ilink_on_request, NULL, s->tls, SIM_BODY_MAX },
+		{ &s->cdn, cdn_on_request, cdn_on_head, s->cdn_tls, BLOB_MAX },
+		{ &s->model_server, model_on_request, NULL, NULL, SIM_BODY_MAX },
+		{ &s->page, control_on_page, NULL, NULL, SIM_BODY_MAX },
+		{ &s->control, control_on_request, NULL, NULL, SIM_BODY_MAX },
+		{ &s->api2, ilink_on_request, NULL, s->tls, SIM_BODY_MAX },
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct server_opts o = { .port = s->o.port_base ? s->o.port_base + (int)i : 0,
 			.tls = all[i].tls,
-			.body_max = SIM_BODY_MAX,
+			.body_max = all[i].body_max,
 			.cb = all[i].cb,
+			.head = all[i].head,
 			.arg = s };
 
 		if (server_open(all[i].to, base, &o, e) < 0)
@@ -193,7 +197,7 @@ int sim_open(struct sim **out, struct loop *l, const struct sim_opts *o, struct 
 	if (timer_new(&s->tick, l, sim_on_tick, s, e) < 0 || watches_open(&s->watches, s, e) < 0 ||
 		journal_open(&s->journal, s, e) < 0 || faults_open(&s->faults, e) < 0 ||
 		world_open(&s->world, s, e) < 0 || logins_open(&s->logins, e) < 0 ||
-		media_open(&s->media, e) < 0 || model_open(&s->model, s, e) < 0 ||
+		blobs_open(&s->blobs, e) < 0 || model_open(&s->model, s, e) < 0 ||
 		open_tls(s, e) < 0 || listen_all(s, e) < 0) {
 		sim_close(out);
 		return -1;
@@ -221,7 +225,7 @@ void sim_close(struct sim **sp)
 	server_close(&s->page);
 	server_close(&s->control);
 	model_close(&s->model);
-	media_close(&s->media);
+	blobs_close(&s->blobs);
 	logins_close(&s->logins);
 	world_close(&s->world);
 	faults_close(&s->faults);

@@ -13,12 +13,13 @@
 #include "server.h"
 
 #define USER_OWNER   "o9cqSimOwner7Qk@im.wechat"
-#define SIM_BODY_MAX ((size_t)32 << 20)
+#define SIM_BODY_MAX ((size_t)64 << 20) /* of a request, the CDN's aside */
 
+struct blob;
+struct blobs;
 struct faults;
 struct journal;
 struct logins;
-struct media;
 struct model;
 struct watches;
 struct world;
@@ -63,6 +64,7 @@ enum tally {
 	T_QRCODES,
 	T_QRPOLLS,
 	T_UPLOADS,
+	T_UPLOADS_BEGUN,
 	T_DOWNLOADS,
 	T_MODEL_REQUESTS,
 	T_MODEL_CUT,
@@ -89,7 +91,7 @@ struct sim {
 	struct faults *faults;
 	struct world *world;
 	struct logins *logins;
-	struct media *media;
+	struct blobs *blobs;
 	struct model *model;
 	struct watches *watches;
 	struct call *calls; /* requests under way on api, cdn */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "media.h"
 
 #define BOTS_MAX       64
 #define PEERS_MAX      512
@@ -45,6 +46,8 @@ static void inbound_free(struct inbound *m)
 	free(m->extra);
 	free(m->raw);
 	free(m->label);
+	free(m->ref);
+	free(m->quote);
 	free(m);
 }
 
@@ -322,8 +325,10 @@ struct inbound *world_put(struct sim *s, struct bot *b, const struct inbound_spe
 	if (!m->from || choose_id(s, spec, m) < 0 || choose_client(spec, m) < 0 ||
 		choose_token(s, p, spec, m) < 0 || copy_opt(&m->text, spec->text) < 0 ||
 		copy_opt(&m->items, spec->items) < 0 || copy_opt(&m->extra, spec->extra) < 0 ||
-		copy_opt(&m->raw, spec->raw) < 0 || copy_opt(&m->label, spec->label) < 0)
+		copy_opt(&m->raw, spec->raw) < 0 || copy_opt(&m->label, spec->label) < 0 ||
+		copy_opt(&m->ref, spec->ref) < 0 || copy_opt(&m->quote, spec->quote) < 0)
 		goto nomem;
+	m->media = spec->media;
 	m->seq = world_seq(s);
 	b->last = m->n;
 	*b->in_end = m;
@@ -351,7 +356,7 @@ const struct inbound *world_inbound(const struct bot *b, struct view id)
 	return NULL;
 }
 
-void inbound_json(const struct inbound *m, const struct bot *b, struct json_out *w)
+void inbound_json(struct sim *s, const struct inbound *m, const struct bot *b, struct json_out *w)
 {
 	json_open(w, NULL);
 	json_put_z(w, "dir", "in");
@@ -364,6 +369,9 @@ void inbound_json(const struct inbound *m, const struct bot *b, struct json_out 
 	json_put_z(w, "text", m->text ? m->text : m->label);
 	json_put_int(w, "at", m->at);
 	json_put_u64(w, "fetched", m->fetched);
+	if (m->quote)
+		json_put_z(w, "quote", m->quote);
+	media_json(s, m->media, w);
 	json_close(w);
 }
 
@@ -420,7 +428,7 @@ uint64_t delivery_last(const struct sim *s)
 	return s->world->d_last;
 }
 
-void delivery_json(const struct delivery *d, struct json_out *w)
+void delivery_json(struct sim *s, const struct delivery *d, struct json_out *w)
 {
 	char id[24];
 
@@ -446,6 +454,7 @@ void delivery_json(const struct delivery *d, struct json_out *w)
 	if (*d->media_state) {
 		json_put_u64(w, "media", d->media);
 		json_put_z(w, "media_state", d->media_state);
+		media_json(s, d->media, w);
 	}
 	json_close(w);
 }

@@ -30,11 +30,14 @@ struct inbound {
 	char *from, *id, *token; /* id, token NULL: left out */
 	char *client;            /* the sender's own id: the same at each coming; NULL: none */
 	bool id_number;
-	char *text;  /* or: */
-	char *items; /* JSON array as text */
-	char *extra; /* further members as JSON object text, or NULL */
-	char *raw;   /* the whole message as JSON text: nothing else counts */
-	char *label; /* what the page shows when there is no text */
+	char *text;     /* or: */
+	char *items;    /* JSON array as text */
+	char *extra;    /* further members as JSON object text, or NULL */
+	char *raw;      /* the whole message as JSON text: nothing else counts */
+	char *label;    /* what the page shows when there is no text */
+	char *ref;      /* JSON of ref_msg, with text; or NULL */
+	char *quote;    /* what the page shows of it */
+	uint64_t media; /* its file, or 0 */
 	int type;
 	uint64_t fetched; /* times handed out */
 };
@@ -95,9 +98,10 @@ struct inbound_spec {
 	int id_form;       /* 0: by turns, 1: number, 2: string */
 	struct view token; /* p NULL: a new one (or the same, by setting) */
 	bool no_token;
-	struct view text, items, extra, raw, label; /* p NULL: not given */
-	struct view client;                         /* p NULL: made of the id */
-	int64_t at;                                 /* 0: now */
+	struct view text, items, extra, raw, label, ref, quote; /* p NULL: not given */
+	uint64_t media;
+	struct view client; /* p NULL: made of the id */
+	int64_t at;         /* 0: now */
 	int type;
 	bool repeat; /* an old message again: opens no window, resets no count */
 };
@@ -115,7 +119,7 @@ struct delivery *delivery_by_n(struct sim *s, uint64_t n);
 /* Deliveries in order: the first with n over since; NULL at the end. */
 const struct delivery *delivery_after(struct sim *s, uint64_t since);
 uint64_t delivery_last(const struct sim *s);
-void delivery_json(const struct delivery *d, struct json_out *w);
-void inbound_json(const struct inbound *m, const struct bot *b, struct json_out *w);
+void delivery_json(struct sim *s, const struct delivery *d, struct json_out *w);
+void inbound_json(struct sim *s, const struct inbound *m, const struct bot *b, struct json_out *w);
 
 #endif

@@ -55,6 +55,12 @@ class Sim:
             with error:
                 return error.code, error.headers, error.read()
 
+    @staticmethod
+    def encrypt(key, plain):
+        """AES-128-ECB with PKCS#7, by the program that comes with the library."""
+        return subprocess.run(["openssl", "enc", "-aes-128-ecb", "-K", key.hex()], input=plain,
+                              capture_output=True, check=True).stdout
+
     # -- The control API
     def get(self, path, **query):
         url = self.urls["control"] + "/control/" + path

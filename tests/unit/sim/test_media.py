@@ -2,11 +2,11 @@
 
 import base64
 import hashlib
-import json
+import http.client
 import socket
 import ssl
 
-from simlib import SimTest, main
+from simlib import ControlError, SimTest, main
 
 # Section 14: the key 00112233445566778899aabbccddeeff and what it makes of three texts.
 KEY = bytes.fromhex("00112233445566778899aabbccddeeff")
@@ -64,7 +64,6 @@ class Uploads(SimTest):
         self.assertEqual(self.sim.rules(), [])
 
     def test_the_header_comes_in_any_case(self):
-        import http.client
         names = set()
         for _ in range(3):
             url = self.c.ask("getuploadurl", grant(b"hello ilink"))["upload_full_url"]
@@ -156,6 +155,62 @@ class Uploads(SimTest):
                          (403, "expired", "-5102031"))
         self.assertTrue(self.put(url, body)[1]["x-encrypted-param"])
 
+    def test_a_delivered_file_is_described(self):
+        self.send_item(self.file_item(self.upload()))
+        told = self.sim.get("sent")["sent"][0]["file"]
+        self.assertEqual((told["name"], told["size"], told["sha256"], told["type"]),
+                         ("a.txt", 11, hashlib.sha256(b"hello ilink").hexdigest(),
+                          "application/octet-stream"))
+
+    def raw_upload(self, url, body):
+        """The connection, after the head and all of the body that the server would take."""
+        host, path = url.split("//")[1].split("/", 1)
+        s = socket.create_connection(host.split(":"), timeout=20)
+        s.sendall(("POST /%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/octet-stream\r\n"
+                   "Content-Length: %d\r\n\r\n" % (path, host, len(body))).encode())
+        return s
+
+    def test_an_upload_is_cut_in_the_middle(self):
+        url = self.c.ask("getuploadurl", grant(b"0123456789abcdef"))["upload_full_url"]
+        body = bytes.fromhex(VECTORS[b"0123456789abcdef"])
+        self.sim.post("fault", endpoint="cdn_upload", kind="cut_body", bytes=16)
+        with self.raw_upload(url, body) as s:
+            s.sendall(body[:16])
+            with self.assertRaises(ConnectionResetError):
+                s.recv(1)
+        self.assertEqual(self.sim.count("uploads"), 0)
+        self.assertEqual(self.sim.count("uploads_begun"), 1)
+        told = self.sim.get("requests", endpoint="cdn_upload")["requests"]
+        self.assertEqual([r["outcome"] for r in told], ["cut_body"])
+        self.assertEqual(self.put(url, body)[0], 200, "the grant is as good as before")
+
+    def test_an_upload_is_read_slowly(self):
+        plain = bytes(5000)
+        told = self.c.ask("getuploadurl", grant(plain))
+        self.sim.post("fault", endpoint="cdn_upload", kind="slow_body", bytes=1024, ms=20)
+        body = self.sim.encrypt(KEY, plain)
+        with self.raw_upload(told["upload_full_url"], body) as s:
+            s.sendall(body)
+            self.assertTrue(self.sim.wait("uploads_begun"))
+            self.assertIn(b" 200 OK", s.recv(4096))
+        self.assertEqual(self.sim.count("uploads"), 1)
+
+    def test_a_file_of_100_MiB_goes_through(self):
+        size = 100 << 20
+        body = self.sim.encrypt(KEY, bytes(size))
+        told = self.c.ask("getuploadurl", grant(b"", rawsize=size, filesize=len(body),
+                                                rawfilemd5=hashlib.md5(bytes(size)).hexdigest()))
+        status, headers, _ = self.put(told["upload_full_url"], body)
+        self.assertEqual(status, 200)
+        got = self.sim.http("GET", self.sim.urls["cdn"] + "/download?encrypted_query_param=" +
+                            headers["x-encrypted-param"])[2]
+        self.assertTrue(got == body)
+
+    def test_more_than_128_MiB_is_not_taken(self):
+        url = self.c.ask("getuploadurl", grant(b""))["upload_full_url"]
+        with self.raw_upload(url, range((128 << 20) + 1)) as s:
+            self.assertIn(b" 413 ", s.recv(4096))
+
     def test_faults_of_the_grant(self):
         self.sim.post("fault", endpoint="getuploadurl", kind="no_full_url")
         told = self.c.ask("getuploadurl", grant(b"hello ilink"))
@@ -167,6 +222,12 @@ class Uploads(SimTest):
                       name="https://evil.example/u")
         self.assertEqual(self.c.ask("getuploadurl", grant(b""))["upload_full_url"],
                          "https://evil.example/u")
+        self.sim.post("fault", endpoint="getuploadurl", kind="no_url")
+        self.assertEqual(self.c.ask("getuploadurl", grant(b"")), {"ret": 0})
+        self.sim.post("fault", endpoint="getuploadurl", kind="expired")
+        self.assertEqual(self.c.ask("getuploadurl", grant(b""))["errcode"], -14)
+        self.sim.post("fault", endpoint="getuploadurl", kind="ret", ret=-2)
+        self.assertEqual(self.c.ask("getuploadurl", grant(b"")), {"ret": -2})
 
 
 class Downloads(SimTest):
@@ -202,6 +263,50 @@ class Downloads(SimTest):
         self.assertNotIn("aes_key", plain["media"])
         self.assertEqual(self.fetch(plain["media"])[2], b"plain")
 
+    def test_a_key_can_be_any_text(self):
+        f = self.inject(kind="file", text="x", aes_key="?")["file_item"]
+        self.assertEqual(f["media"]["aes_key"], "?")
+
+    def test_a_size_can_lie(self):
+        self.assertEqual(self.inject(kind="file", text="x", claim=7)["file_item"]["len"], "7")
+        self.assertEqual(self.inject(kind="image", text="x", claim=0)["image_item"]["mid_size"], 0)
+        self.assertEqual(self.inject(kind="video", text="x", claim=9)["video_item"]["video_size"], 9)
+
+    def test_bytes_are_made_up_to_any_size(self):
+        for size in (0, 1, 65535, 65536, 65537, 200000):
+            media = self.inject(kind="image", size=size, key_form="none")["image_item"]["media"]
+            want = bytes((i * 31 + (i % 65536 >> 8)) & 255 for i in range(size))
+            self.assertTrue(self.fetch(media)[2] == want, size)
+        with self.assertRaises(ControlError):
+            self.sim.post("inject", media={"kind": "file", "size": 128 << 20})
+
+    def test_a_download_is_cut_or_slow(self):
+        media = self.inject(kind="file", size=1000)["file_item"]["media"]
+        good = self.fetch(media)[2]
+        self.sim.post("fault", endpoint="cdn_download", kind="cut", bytes=100)
+        with self.assertRaises(http.client.IncompleteRead) as cut:
+            self.fetch(media)
+        self.assertEqual(cut.exception.partial, good[:100])
+        self.sim.post("fault", endpoint="cdn_download", kind="slow", bytes=400, ms=5)
+        self.assertEqual(self.fetch(media)[2], good)
+        told = self.sim.get("requests", endpoint="cdn_download")["requests"]
+        self.assertEqual([r["outcome"] for r in told], ["answered", "cut", "slow"])
+
+    def test_what_a_person_sent_is_there_for_the_page(self):
+        made = self.sim.post("inject", media={"kind": "file", "name": "a/<b>.txt", "text": "x"})
+        told = made["messages"][0]["file"]
+        self.assertEqual((told["name"], told["size"]), ("a/<b>.txt", 1))
+        got = self.sim.http("GET", f"{self.sim.urls['control']}/control/media?id={told['id']}")
+        self.assertEqual((got[0], got[2], got[1]["X-Content-Type-Options"]), (200, b"x", "nosniff"))
+
+    def test_a_picture_and_its_text_come_in_either_order_and_in_one_poll(self):
+        picture, text = {"media": {"kind": "image", "text": "p"}}, {"text": "what is it?"}
+        for order, types in (([picture, text], [2, 1]), ([text, picture], [1, 2])):
+            self.sim.post("inject", messages=order)
+            got = self.c.poll()
+            self.assertEqual([m["item_list"][0]["type"] for m in got], types)
+            self.assertEqual(len({m["message_id"] for m in got}), 2)
+
     def test_a_voice_and_a_video(self):
         voice = self.inject(kind="voice", size=100, transcript="你好")["voice_item"]
         self.assertEqual((voice["text"], voice["encode_type"], voice["sample_rate"]),
@@ -234,6 +339,92 @@ class Downloads(SimTest):
             "GET", self.sim.urls["cdn"] + "/download?encrypted_query_param=x")
         self.assertEqual(status, 404)
         self.assertTrue(headers["x-error-message"])
+
+
+class Quotes(SimTest):
+    """Section 5.5."""
+
+    text = "早上好，今天天气不错。早上好，明天也不错。"
+
+    def setUp(self):
+        super().setUp()
+        self.c = self.ready()
+
+    def quote(self, of, **spec):
+        self.sim.post("inject", text="about this", quote=dict(spec, of=of))
+        item = self.c.poll()[-1]["item_list"][0]
+        self.assertEqual(item["text_item"]["text"], "about this")
+        return item["ref_msg"]
+
+    def write(self, **order):
+        made = self.sim.post("inject", **order)["messages"][0]
+        self.c.poll()
+        return made["id"]
+
+    def test_new_phones_send_an_id_alone(self):
+        first = self.write(text="one")
+        ref = self.quote(first)
+        self.assertEqual((set(ref), str(ref["svr_id"])), ({"svr_id"}, first))
+        ref = self.quote(first, style="msg_id")
+        self.assertEqual(set(ref["message_item"]), {"type", "msg_id"})
+        self.assertEqual((ref["message_item"]["type"], str(ref["message_item"]["msg_id"])), (0, first))
+
+    def test_an_id_comes_as_number_and_as_string(self):
+        first = self.write(text="one")
+        self.assertEqual({type(self.quote(first)["svr_id"]) for _ in range(4)}, {int, str})
+
+    def test_old_phones_send_the_text_or_the_file(self):
+        ref = self.quote(self.write(text="one"), style="inline")
+        self.assertEqual((ref["title"], ref["message_item"]["text_item"]), ("one", {"text": "one"}))
+        ref = self.quote(self.write(media={"kind": "image", "text": "p"}), style="inline")
+        item = ref["message_item"]
+        self.assertEqual((ref["title"], item["type"]), ("[图片]", 2))
+        self.assertEqual(self.sim.http("GET", item["image_item"]["media"]["full_url"])[0], 200)
+
+    def test_the_bots_own_message_is_quoted_by_the_id_it_was_told(self):
+        self.sim.post("set", answer_shape=1)
+        told = self.c.send("my answer")["message_id"]
+        self.assertEqual(str(self.quote(str(told))["svr_id"]), str(told))
+        self.assertEqual(self.quote(str(told), style="inline")["title"], "my answer")
+
+    def test_a_part_is_told_by_its_ends(self):
+        of = self.write(text=self.text)
+        want = {"start": "明天", "end": "不错", "startindex": 0, "endindex": 1,
+                "quotemd5": "5e86a3745b35029493ecd1fd9c1c6c0d"}
+        self.assertEqual(self.quote(of, part="明天也不错")["partial_text"], want)
+        self.assertEqual(self.quote(of, part="明天也不错", index="relative")["partial_text"],
+                         dict(want, endindex=0))
+        second = self.quote(of, part="早上好", nth=1, md5=False)["partial_text"]
+        self.assertEqual(second, {"start": "早上", "end": "上好", "startindex": 1, "endindex": 1})
+
+    def test_a_part_gets_longer_ends_where_short_ones_overlap(self):
+        of = self.write(text="aaab")
+        self.assertEqual(self.quote(of, part="aab", md5=False)["partial_text"],
+                         {"start": "aab", "end": "ab", "startindex": 0, "endindex": 0})
+        part = self.quote(of, part="b", md5=False)["partial_text"]
+        self.assertEqual(part, {"start": "b", "end": "b", "startindex": 0, "endindex": 0})
+
+    def test_a_part_as_given_is_sent_as_it_stands(self):
+        odd = {"start": 1, "end": None, "startindex": -1}
+        self.assertEqual(self.quote("7", partial=odd)["partial_text"], odd)
+
+    def test_what_cannot_be_quoted_is_refused(self):
+        of = self.write(text="one")
+        for order in ({"media": {"kind": "image", "text": "p"}, "quote": {"of": of}},
+                      {"text": "x", "quote": {}}, {"text": "x", "quote": {"of": of, "part": "two"}},
+                      {"text": "x", "quote": {"of": of, "part": "o", "index": "relative"}},
+                      {"text": "x", "quote": {"of": "7", "style": "inline"}},
+                      {"text": "x", "quote": {"of": "x"}}):
+            with self.assertRaises(ControlError, msg=order):
+                self.sim.post("inject", **order)
+
+    def test_a_repeat_carries_its_quote_again(self):
+        of = self.write(text="one")
+        made = self.sim.post("inject", text="x", quote={"of": of, "part": "ne"})["messages"][0]
+        self.assertEqual(made["quote"], "ne")
+        self.sim.post("inject", dup_of=made["id"])
+        refs = [m["item_list"][0]["ref_msg"] for m in self.c.poll()]
+        self.assertEqual(refs[0], refs[1])
 
 
 class Tls(SimTest):
