@@ -48,6 +48,8 @@ struct http_call {
 	int64_t connect_ms, idle_ms;
 	size_t body_max, error_body_max;
 	bool connect_only;
+	http_read_cb *body_read; /* NULL: the body is above */
+	size_t body_size;
 	http_body_cb *on_body;
 	http_done_cb *on_done;
 	void *arg;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/log.h"
@@ -61,7 +62,7 @@ enum http_fail {
 	HTTP_FAIL_TIMEOUT,
 	HTTP_FAIL_TOO_BIG, /* headers or body over the limit; the transfer was stopped there */
 	HTTP_FAIL_BROKEN,  /* reset, cut short, protocol error */
-	HTTP_FAIL_STOPPED  /* the body callback asked to stop */
+	HTTP_FAIL_STOPPED  /* a body callback asked to stop */
 };
 
 struct http_result {
@@ -80,6 +81,9 @@ typedef void http_done_cb(void *arg, const struct http_result *r);
 /* A piece of the body of a 2xx answer, never empty. Non-zero stops the transfer, which then ends as
  * HTTP_FAIL_STOPPED. */
 typedef int http_body_cb(void *arg, struct view piece);
+/* The next bytes of the request's body, at most max; how many, from 1. Anything else ends the call
+ * as HTTP_FAIL_STOPPED. Asked as long as some of body_size are wanting, never for more. */
+typedef ssize_t http_read_cb(void *arg, char *buf, size_t max);
 
 struct http_header {
 	const char *name, *value; /* no control characters in either */
@@ -89,8 +93,12 @@ struct http_req {
 	const char *method; /* "GET" or "POST" */
 	const char *url;
 	const struct http_header *headers;
-	size_t nheaders;     /* at most 24; none of those that frame a message */
-	struct view body;    /* copied before http_start returns */
+	size_t nheaders;  /* at most 24; none of those that frame a message */
+	struct view body; /* copied before http_start returns */
+	/* Instead of it: read while it is sent, body_size bytes in all, which the peer is told
+	 * beforehand. What cannot be read twice goes out on a connection of its own. */
+	http_read_cb *body_read;
+	int64_t body_size;
 	const char *ciphers; /* TLS <= 1.2 list for this host; NULL: curl's default */
 	int64_t connect_ms;  /* 0: 10 s */
 	int64_t timeout_ms;  /* the whole; 0: none */

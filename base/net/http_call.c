@@ -177,22 +177,44 @@ static int call_is_connected(void *arg, char *peer_ip, char *local_ip, int peer_
 	return CURL_PREREQFUNC_OK;
 }
 
+/* Up to max bytes of the body, one at least; -1 ends the transfer. */
+static int give_body(struct http_call *c, char *buf, size_t max, size_t *given)
+{
+	ssize_t n;
+
+	if (!c->body_read) {
+		memcpy(buf, c->body.p + c->body_sent, max);
+		*given = max;
+		return 0;
+	}
+	n = c->body_read(c->arg, buf, max);
+	if (is_over(c))
+		return -1;
+	if (n > 0 && (size_t)n <= max) {
+		*given = (size_t)n;
+		return 0;
+	}
+	c->fail = HTTP_FAIL_STOPPED;
+	return err_set(&c->why, E_CANCELLED, "%s: the request was not sent to its end", c->host);
+}
+
 /* The body goes out by a callback and not as curl's own post data: curl repeats a request by itself
  * when a kept connection turns out dead, but cannot rewind this one. So what may have been seen by
  * the peer is never sent twice behind the caller's back. */
 static size_t call_sends_body(char *buf, size_t size, size_t n, void *arg)
 {
 	struct http_call *c = arg;
-	struct view rest = view_from(str_view(&c->body), c->body_sent);
+	size_t room = size * n, left = c->body_size - c->body_sent;
 
 	if (is_over(c))
 		return CURL_READFUNC_ABORT;
-	rest = view_cut(rest, size * n);
-	if (rest.n > 0)
-		memcpy(buf, rest.p, rest.n);
-	c->body_sent += rest.n;
+	if (room > left)
+		room = left;
+	if (room > 0 && give_body(c, buf, room, &room) < 0)
+		return CURL_READFUNC_ABORT;
+	c->body_sent += room;
 	c->touched = loop_now(c->pool->loop);
-	return rest.n;
+	return room;
 }
 
 static void head_over(struct http_call *c)
@@ -330,7 +352,7 @@ static const char *lacking(const struct http_call *c)
 		return "no turn under the rate limit";
 	if (c->state == CALL_CONNECTING)
 		return c->peers_tried == 0 ? "no answer to the name lookup" : "no connection";
-	if (c->body_sent < c->body.n)
+	if (c->body_sent < c->body_size)
 		return "the request was not taken";
 	return status_of(c) == 0 ? "no answer" : "the answer did not end";
 }
@@ -348,7 +370,8 @@ static void call_on_timer(void *arg)
 		limit = c->connect_ms;
 	else if (now >= idle_at(c)) {
 		limit = c->idle_ms;
-		what = status_of(c) == 0 ? "no answer" : "nothing more of the answer";
+		if (status_of(c) > 0)
+			what = "nothing more of the answer";
 	} else {
 		http_call_arm(c); /* a byte came meanwhile */
 		return;
@@ -439,11 +462,12 @@ static int set_callbacks(struct http_call *c)
 		return 0;
 	}
 	OPT(POST, 1L);
-	OPT(POSTFIELDSIZE_LARGE, (curl_off_t)c->body.n);
+	OPT(POSTFIELDSIZE_LARGE, (curl_off_t)c->body_size);
 	OPT(READFUNCTION, call_sends_body);
 	OPT(READDATA, c);
-	/* Without a body there is nothing to rewind, so here only a connection of its own helps. */
-	if (c->body.n == 0)
+	/* Without a body there is nothing to rewind, so here only a connection of its own helps.
+	 * One that is read on the way out would be lost to a kept connection that has died. */
+	if (c->body_size == 0 || c->body_read)
 		OPT(FRESH_CONNECT, 1L);
 	return 0;
 }
@@ -456,7 +480,7 @@ static int copy_req(struct http_call *c, const struct http_req *req, struct err 
 	if (strcmp(req->method, "GET") != 0 && strcmp(req->method, "POST") != 0)
 		return err_set(e, E_UNSUPPORTED, "request: the method must be GET or POST");
 	c->post = req->method[0] == 'P';
-	if (!c->post && req->body.n > 0)
+	if (!c->post && (req->body.n > 0 || req->body_read))
 		return err_set(e, E_UNSUPPORTED, "request: GET has no body");
 	if (http_url_parse(view_of(req->url), &u, e) < 0)
 		return -1;
@@ -486,6 +510,8 @@ static void copy_limits(struct http_call *c, const struct http_req *req)
 	if (req->error_body_max > 0 && req->error_body_max < c->body_max)
 		c->error_body_max = req->error_body_max;
 	c->connect_only = req->connect_only;
+	c->body_read = req->body_read;
+	c->body_size = req->body_read ? (size_t)req->body_size : req->body.n;
 	c->on_body = req->on_body;
 	c->on_done = req->on_done;
 	c->arg = req->arg;
@@ -497,7 +523,7 @@ int http_call_new(struct http_call **out, struct http *h, const struct http_req 
 {
 	struct http_call *c = calloc(1, sizeof *c);
 
-	assert(req->on_done);
+	assert(req->on_done && req->body_size >= 0);
 	if (!c)
 		return err_set(e, E_NOMEM, "request");
 	c->pool = h;
@@ -685,13 +711,13 @@ static bool was_sent(const struct http_call *c, CURLcode code, int status)
 		return true;
 	if (c->state != CALL_SENT)
 		return false;
-	if (c->body_sent < c->body.n)
+	if (c->body_sent < c->body_size)
 		return false;
 	if (code == CURLE_SEND_FAIL_REWIND)
 		return true; /* out; curl began to repeat it and reset its counters */
 	(void)curl_easy_getinfo(c->easy, CURLINFO_REQUEST_SIZE, &head);
 	(void)curl_easy_getinfo(c->easy, CURLINFO_SIZE_UPLOAD_T, &body);
-	return head > 0 && (size_t)body >= c->body.n;
+	return head > 0 && (size_t)body >= c->body_size;
 }
 
 void http_call_result(struct http_call *c, CURLcode code, struct http_result *r)

@@ -155,17 +155,22 @@ static void conn_on_timer(void *arg)
 		conn_send(c); /* c may be gone */
 }
 
+static const struct answer *next_answer(const struct server *s)
+{
+	size_t i = (size_t)s->requests;
+
+	return &s->answers[i < s->o.nanswers ? i : s->o.nanswers - 1];
+}
+
 static void conn_answer(struct conn *c)
 {
-	struct server *s = c->server;
-	size_t i = (size_t)s->requests++;
-
-	c->answer = &s->answers[i < s->o.nanswers ? i : s->o.nanswers - 1];
+	c->answer = next_answer(c->server);
+	c->server->requests++;
 	conn_send(c);
 }
 
-/* Length of the whole request at the start of `in`, 0: not whole yet. */
-static size_t request_length(struct view in)
+/* Length of the whole request at the start of `in`, or of its head; 0: not whole yet. */
+static size_t request_length(struct view in, bool head_only)
 {
 	const char *end = memmem(in.p, in.n, "\r\n\r\n", 4);
 	size_t head;
@@ -175,7 +180,7 @@ static size_t request_length(struct view in)
 	if (!end)
 		return 0;
 	head = (size_t)(end - in.p) + 4;
-	length = memmem(in.p, head, "Content-Length: ", 16);
+	length = head_only ? NULL : memmem(in.p, head, "Content-Length: ", 16);
 	if (length) {
 		struct view digits = view_from(in, (size_t)(length - in.p) + 16);
 
@@ -201,7 +206,7 @@ static void conn_on_ready(void *arg, int fd, int what)
 		return;
 	str_add(&c->in, (struct view){ buf, (size_t)n });
 	str_add(&c->server->heard, (struct view){ buf, (size_t)n });
-	whole = request_length(str_view(&c->in));
+	whole = request_length(str_view(&c->in), next_answer(c->server)->early);
 	if (whole == 0 || c->answer || c->held)
 		return;
 	str_drop(&c->in, whole);

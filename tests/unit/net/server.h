@@ -23,6 +23,7 @@ struct answer {
 	int64_t every_ms; /* wait between the steps */
 	enum then then;
 	bool at_once; /* on accept, before any request */
+	bool early;   /* as soon as the head of the request is there */
 	bool deaf;    /* read nothing: a request that is big enough is never taken */
 };
 
