@@ -4,7 +4,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libcurl4-openssl-dev libssl-dev
  libcjson-dev libsqlite3-dev libevent-dev libcmark-dev libutf8proc-dev libqrencode-dev libseccomp-dev
- libpcre2-dev libxml2-dev"
+ libpcre2-dev libxml2-dev libturbojpeg0-dev libspng-dev libwebp-dev libgif-dev"
 demo_packages="ca-certificates curl jq bubblewrap"
 test_packages="libcmocka-dev clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev cppcheck shellcheck
  python3 curl jq openssl procps ca-certificates git chromium zbar-tools bubblewrap"

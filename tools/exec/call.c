@@ -97,7 +97,7 @@ static int run_tool(const struct request *r, const struct site *site, const stru
 static int call_work(const struct site *site, const struct json *json, int in, int out)
 {
 	static struct roots roots;
-	struct str text = STR_INIT(TOOL_OUT_MAX), python = STR_INIT(TOOL_OUT_MAX);
+	struct str text = STR_INIT(0), python = STR_INIT(TOOL_OUT_MAX);
 	struct sigaction term = { .sa_handler = on_term };
 	struct err e = ERR_INIT;
 	struct request r;
@@ -108,8 +108,9 @@ static int call_work(const struct site *site, const struct json *json, int in, i
 	(void)close(in);
 	if (sigaction(SIGTERM, &term, NULL) < 0)
 		return EXIT_FAILURE;
-	if (request_parse(&r, json, &e) == 0 &&
-		tool_prepare(r.tool, r.args, &r.prepared, &e) == 0 &&
+	if (request_parse(&r, json, &e) == 0)
+		text.max = tool_out_max(r.tool);
+	if (text.max > 0 && tool_prepare(r.tool, r.args, &r.prepared, &e) == 0 &&
 		site_enter(site, call_kind(json), &roots, &fence, &e) == 0) {
 		event_fence(out, &fence);
 		rc = run_tool(&r, site, &roots, &out, &ok, &text, &python, &e);

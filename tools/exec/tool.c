@@ -9,18 +9,20 @@ static const struct {
 	const char *name;
 	tool_fn *fn;
 	enum fence_kind fence;
+	size_t out_max; /* 0: TOOL_OUT_MAX */
 } table[] = {
-	{ "read_file", tool_read_file, FENCE_FILES },
-	{ "read_text", tool_read_text, FENCE_FILES },
-	{ "list_dir", tool_list_dir, FENCE_FILES },
-	{ "glob", tool_glob, FENCE_FILES },
-	{ "grep", tool_grep, FENCE_FILES },
-	{ "write_file", tool_write_file, FENCE_FILES },
-	{ "web_page", tool_web_page, FENCE_FILES },
-	{ "apply_patch", tool_apply_patch, FENCE_FILES },
-	{ "create_project", tool_create_project, FENCE_FILES },
-	{ "parse_python", tool_parse_python, FENCE_PROGRAMS },
-	{ "shell", tool_shell, FENCE_PROGRAMS },
+	{ "read_file", tool_read_file, FENCE_FILES, 0 },
+	{ "read_text", tool_read_text, FENCE_FILES, 0 },
+	{ "list_dir", tool_list_dir, FENCE_FILES, 0 },
+	{ "glob", tool_glob, FENCE_FILES, 0 },
+	{ "grep", tool_grep, FENCE_FILES, 0 },
+	{ "write_file", tool_write_file, FENCE_FILES, 0 },
+	{ "web_page", tool_web_page, FENCE_FILES, 0 },
+	{ "picture", tool_picture, FENCE_FILES, TOOL_SHOWN_MAX },
+	{ "apply_patch", tool_apply_patch, FENCE_FILES, 0 },
+	{ "create_project", tool_create_project, FENCE_FILES, 0 },
+	{ "parse_python", tool_parse_python, FENCE_PROGRAMS, 0 },
+	{ "shell", tool_shell, FENCE_PROGRAMS, 0 },
 };
 
 tool_fn *tool_find(struct view name)
@@ -39,12 +41,20 @@ enum fence_kind tool_fence(struct view name)
 	return FENCE_FILES;
 }
 
+size_t tool_out_max(struct view name)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (view_eqs(name, table[i].name) && table[i].out_max > 0)
+			return table[i].out_max;
+	return TOOL_OUT_MAX;
+}
+
 int tool_prepare(struct view name, const struct json *args, void **prepared, struct err *e)
 {
 	static const struct {
 		const char *name;
 		tool_prepare_fn *fn;
-	} steps[] = { { "web_page", web_page_prepare } };
+	} steps[] = { { "web_page", web_page_prepare }, { "picture", picture_prepare } };
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		if (view_eqs(name, steps[i].name))

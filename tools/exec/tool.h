@@ -15,7 +15,8 @@
 #include "tools/exec/fence.h"
 #include "tools/exec/root.h"
 
-#define TOOL_OUT_MAX ((size_t)1 << 20) /* bytes of one result */
+#define TOOL_OUT_MAX   ((size_t)1 << 20) /* bytes of one result */
+#define TOOL_SHOWN_MAX ((size_t)6 << 20) /* of one that is a picture */
 /* A page of a listing ends after this many bytes and says how to go on. */
 #define TOOL_PAGE_BYTES ((size_t)40000)
 
@@ -47,13 +48,15 @@ tool_fn tool_read_file, tool_read_text, tool_list_dir, tool_glob, tool_grep, too
  * the tool's to free. */
 typedef int tool_prepare_fn(const struct json *args, void **prepared, struct err *e);
 
-tool_fn tool_web_page;
-tool_prepare_fn web_page_prepare;
+tool_fn tool_web_page, tool_picture;
+tool_prepare_fn web_page_prepare, picture_prepare;
 
 /* NULL: there is no such tool. */
 tool_fn *tool_find(struct view name);
 /* What the tool needs of the fence: FENCE_FILES, unless its row says that it runs programs. */
 enum fence_kind tool_fence(struct view name);
+/* How long its result may get. */
+size_t tool_out_max(struct view name);
 /* The first step of those that have one. */
 int tool_prepare(struct view name, const struct json *args, void **prepared, struct err *e);
 

@@ -150,7 +150,7 @@ static int make_request(struct process *p, const struct run_plan *plan, struct e
 	p->request = request;
 	json_out_begin(&w, &p->request);
 	json_open(&w, NULL);
-	json_put_z(&w, "tool", r->exact ? "read_text" : r->spec->name);
+	json_put_z(&w, "tool", r->exact && r->spec->exact ? r->spec->exact : r->spec->name);
 	json_put_json(&w, "args", plan->args);
 	put_command(&w, plan);
 	helper_put_place(&w, r->env, plan->media);

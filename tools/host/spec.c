@@ -32,6 +32,7 @@ static const struct tool_spec specs[] = {
 			 "with column.",
 		.timeout_ms = 60000,
 		.key = "path",
+		.exact = "read_text",
 		.args = {
 			{ "path", ARG_TEXT, true, 1, PATH_BYTES, "File, " PATH_ABOUT },
 			{ "offset", ARG_INT, false, 1, OFFSETS, "First line, from 1 (default 1)" },

@@ -33,6 +33,7 @@ struct tool_spec {
 	const char *key;    /* the argument that a progress line shows, or NULL */
 	const char *hidden; /* the argument that an audit line leaves out, or NULL */
 	const char *patch;  /* the argument that is a unified diff, or NULL */
+	const char *exact;  /* the helper's tool whose result is handed on to the byte, or NULL */
 	struct arg_spec args[8];
 };
 

@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/loop.h"
 #include "base/file.h"
+#include "tools/host/picture.h"
 #include "tools/host/registry.h"
 
 #include "tree.h"
@@ -610,6 +612,63 @@ static void what_was_received_can_be_read_and_nothing_else(void **state)
 	expect("kept for me");
 }
 
+/* A PNG of one red pixel. */
+static const char dot[] = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4"
+			  "z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+
+static void put_dot(const char *name)
+{
+	char path[320];
+	struct str bytes = STR_INIT(1000);
+
+	assert_int_equal(0, base64_decode(view_of(dot), &bytes));
+	(void)snprintf(path, sizeof(path), "%s/%s", fix.dir, name);
+	assert_int_equal(0, file_replace(path, 0600, str_view(&bytes), NULL));
+	str_release(&bytes);
+}
+
+static bool load(uint64_t turn, const char *name)
+{
+	char path[320];
+	struct tool_run *r;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", fix.dir, name);
+	fix.done = 0;
+	assert_int_equal(0, picture_load(&r, fix.tools, turn, view_of(path), on_done, NULL, NULL));
+	wait_done();
+	return fix.ok;
+}
+
+static void pictures_are_shown_where_the_turn_may_read(void **state)
+{
+	struct picture p;
+	struct tool_run *r;
+
+	(void)state;
+	fill_home();
+	put_dot("home/media/me/dot.png");
+	put_dot("home/media/you/dot.png");
+	put_dot("ws/dot.png");
+	assert_int_equal(0, begin_with(3, "mine", "media/me", NULL));
+	assert_true(load(3, "home/media/me/dot.png"));
+	assert_int_equal(0, picture_read(str_view(&fix.text), &p));
+	assert_true(view_eqs(p.type, "image/png") && p.note.n == 0 && view_eqs(p.base64, dot));
+	assert_true(load(3, "ws/dot.png"));
+	assert_false(load(1, "home/media/me/dot.png"));
+	assert_false(load(3, "home/media/you/dot.png"));
+	expect("outside the workspace");
+	assert_false(load(3, "home/media/me/note.txt"));
+	expect("is no picture of a kind that is known");
+	assert_false(load(3, "home/media/me/none"));
+	/* No tool of the model's. */
+	assert_int_equal(-1, try(&r, 3, "picture", "{\"path\":\"dot.png\"}"));
+	fix.done = 0;
+	assert_int_equal(0, picture_load(&r, fix.tools, 3, VIEW("dot.png"), on_done, NULL, NULL));
+	tool_cancel(r);
+	wait_done();
+	assert_true(fix.cancelled);
+}
+
 static void what_was_received_belongs_to_its_turns(void **state)
 {
 	struct err e = ERR_INIT;
@@ -636,6 +695,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(what_was_received_can_be_read_and_nothing_else),
 		T(what_was_received_belongs_to_its_turns),
+		T(pictures_are_shown_where_the_turn_may_read),
 		T(a_command_runs_behind_the_fence),
 		T(its_own_time_is_kept),
 		T(a_cancelled_command_is_evidence),
