@@ -16,6 +16,7 @@ struct blob {
 	bool plain, stored; /* not encrypted; uploaded (or ours from the start) */
 	int64_t media_type, raw_size, size;
 	char md5[33], sha256[65], name[256];
+	const char *kind; /* "image", ...: what it was sent as; NULL: not yet */
 	const char *type; /* of a picture, by its first bytes; else application/octet-stream */
 	struct str bytes; /* as they lie on the CDN */
 };

@@ -530,7 +530,7 @@ void control_on_page(void *arg, struct hreq *r)
 	static const char safe[] =
 		"Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 		"Content-Security-Policy: default-src 'none'; script-src 'unsafe-inline'; style-src "
-		"'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+		"'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; "
 		"form-action 'none'; frame-ancestors 'none'\r\n";
 
 	if (strcmp(hreq_path(r), "/") != 0 || strcmp(hreq_method(r), "GET") != 0 || !ours(r)) {

@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "blob.h"
+
+#define LABEL_MAX 2000 /* bytes of a transcript that the page shows */
 
 enum { MEDIA_IMAGE = 1, MEDIA_VIDEO, MEDIA_FILE, MEDIA_VOICE }; /* media_type of an upload */
 enum { ITEM_IMAGE = 2, ITEM_VOICE, ITEM_FILE, ITEM_VIDEO };     /* type of an item */
@@ -63,6 +66,11 @@ static void check_extras(struct call *c, const struct json *item, const struct j
 		violation(c, "media_type", "encrypt_type is not 1");
 }
 
+static void put_name(struct blob *b, struct view name)
+{
+	(void)copy_z(b->name, sizeof(b->name), view_cut(name, utf8_cut(name, sizeof(b->name) - 1)));
+}
+
 int media_accept(struct call *c, const struct json *item, struct delivery *d, const char **errmsg)
 {
 	int64_t type = opt_int(item, "type", 0);
@@ -96,10 +104,21 @@ int media_accept(struct call *c, const struct json *item, struct delivery *d, co
 		violation(c, "media_key", "aes_key is not base64 of the key's hex text");
 		state = "wrong key";
 	}
-	(void)copy_z(b->name, sizeof(b->name), opt_str(obj, "file_name", k->name));
+	put_name(b, opt_str(obj, "file_name", k->name));
+	b->kind = k->name;
 	d->media = b->id;
 	snprintf(d->media_state, sizeof(d->media_state), "%s", state);
 	return 0;
+}
+
+struct view media_label(struct sim *s, uint64_t id)
+{
+	const struct blob *b = blob_by_id(s->blobs, id);
+
+	for (size_t i = 0; b && b->kind && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kinds[i].name, b->kind))
+			return view_of(kinds[i].label);
+	return VIEW_NONE;
 }
 
 void media_json(struct sim *s, uint64_t id, struct json_out *w)
@@ -110,6 +129,7 @@ void media_json(struct sim *s, uint64_t id, struct json_out *w)
 		return;
 	json_open(w, "file");
 	json_put_u64(w, "id", id);
+	json_put_z(w, "kind", b->kind);
 	json_put_z(w, "name", b->name);
 	json_put_z(w, "type", b->type);
 	json_put_int(w, "size", b->raw_size);
@@ -249,6 +269,7 @@ int media_inbound(struct sim *s, const struct json *spec, struct str *items, str
 	struct str plain = STR_INIT(BLOB_MAX);
 	int which = 2, form = KEY_HEX, rc = -1;
 	const struct kind *k;
+	struct view more;
 	struct blob *b;
 
 	if (json_get_enum(spec, "kind", JSON_OPTIONAL, names, &which, e) < 0 ||
@@ -261,10 +282,12 @@ int media_inbound(struct sim *s, const struct json *spec, struct str *items, str
 		err_set(e, E_NOMEM, "media: too large");
 		goto out;
 	}
-	(void)copy_z(b->name, sizeof(b->name), opt_str(spec, "name", k->name));
+	put_name(b, opt_str(spec, "name", k->name));
+	b->kind = k->name;
 	*blob = b->id;
-	str_addf(label, "%s%s%s", k->label, k->item == ITEM_FILE ? " " : "",
-		k->item == ITEM_FILE ? b->name : "");
+	more = k->item == ITEM_FILE ? view_of(b->name) : opt_str(spec, "transcript", NULL);
+	str_addf(label, "%s%s", k->label, more.n ? " " : "");
+	str_add(label, view_cut(more, utf8_cut(more, LABEL_MAX)));
 	rc = put_items(s, spec, k, b, (enum key_form)form, items, e);
 out:
 	str_release(&plain);

@@ -17,7 +17,8 @@ int media_accept(struct call *c, const struct json *item, struct delivery *d, co
 int media_inbound(struct sim *s, const struct json *spec, struct str *items, struct str *label,
 	uint64_t *id, struct err *e);
 
-/* "file":{"id","name","type","size","sha256"} of media that is still there. */
+/* "file":{"id","kind","name","type","size","sha256"} of media that is still there. */
 void media_json(struct sim *s, uint64_t id, struct json_out *w);
+struct view media_label(struct sim *s, uint64_t id); /* "[图片]"; p NULL: not there */
 
 #endif

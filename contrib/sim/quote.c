@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "media.h"
 
 #define EDGE_CHARS 2  /* of a part's ends; more where fewer would be ambiguous */
 #define TITLE_MAX  60 /* characters */
@@ -44,7 +45,7 @@ static void find(struct sim *s, const struct bot *b, struct source *q)
 		q->items = view_of(m->items);
 	} else if (d) {
 		q->text = view_of(d->text);
-		q->label = d->item ? VIEW("[文件]") : VIEW_NONE;
+		q->label = media_label(s, d->media);
 		q->item = view_of(d->item);
 	}
 }

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 
+import samples
 from harness import BUILD
 from npm_tools import install, program, skip, version
 
@@ -22,12 +23,16 @@ class Browser:
             skip("Node 18 or newer is not installed")
         self.packages = install(BUILD, "browser", PACKAGES)
         self.pictures = os.path.join(BUILD, "page")
-        os.makedirs(self.pictures, exist_ok=True)
+        self.samples = os.path.join(self.pictures, "samples")
+        os.makedirs(self.samples, exist_ok=True)
+        for name, make in samples.ALL.items():
+            with open(os.path.join(self.samples, name), "wb") as f:
+                f.write(make())
 
     def run(self, script, where):
         """where: the simulator's line. The script's exit code."""
         return subprocess.run(
             [self.node, os.path.join(HERE, "page", script)],
             env={**os.environ, "SIM": json.dumps(where), "PACKAGES": self.packages, "BROWSER": self.browser,
-                 "PICTURES": self.pictures},
+                 "PICTURES": self.pictures, "SAMPLES": self.samples},
             timeout=300, stdin=subprocess.DEVNULL).returncode

@@ -17,7 +17,7 @@ export const browser = await puppeteer.launch({ executablePath: process.env.BROW
 export const strangers = [], complaints = [];
 export async function open(language, options = {}) {
 	const page = await browser.newPage();
-	page.on('request', r => { if (!r.url().startsWith(sim.page) && !r.url().startsWith('data:')) strangers.push(r.url()); });
+	page.on('request', r => { if (!r.url().startsWith(sim.page) && !/^(data|blob):/.test(r.url())) strangers.push(r.url()); });
 	page.on('console', m => { if (m.type() === 'error' || m.type() === 'warn') complaints.push(m.text()); });
 	page.on('pageerror', e => complaints.push(String(e)));
 	await page.evaluateOnNewDocument(l => Object.defineProperty(navigator, 'language', { get: () => l }), language);
@@ -27,6 +27,7 @@ export async function open(language, options = {}) {
 	await page.goto(sim.page, { waitUntil: 'load' });
 	return page;
 }
+export const sample = name => path.join(process.env.SAMPLES, name);
 export const picture = (page, name) => page.screenshot({ path: path.join(process.env.PICTURES, name + '.png') });
 export const sees = (page, test, ...args) => page.waitForFunction(test, { timeout: 15000, polling: 50 }, ...args);
 export const seesText = (page, text) => sees(page, t => document.body.innerText.includes(t), text);

@@ -1,7 +1,8 @@
 // The phone page in headless Chromium: what a person sees and does.
 import assert from 'node:assert/strict';
-import path from 'node:path';
-import { browser, complaints, control, open, picture, runSteps, sees, seesText, sim, strangers } from './browser.mjs';
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import { browser, complaints, control, open, picture, runSteps, sample, sees, seesText, sim, strangers } from './browser.mjs';
 
 // --- A bot at the other end -----------------------------------------------------------------------
 const bot = { token: null, user: null, cursor: '', context: null, n: 0 };
@@ -14,7 +15,8 @@ async function ask(endpoint, body) {
 			...(bot.token && { Authorization: 'Bearer ' + bot.token }) },
 		body: body && JSON.stringify({ ...body, ...(bot.token && { base_info: { channel_version: '2.4.9', bot_agent: 'Kairo/0.1.0' } }) }),
 	});
-	return answer.json();
+	// Ids are beyond what a number holds here.
+	return JSON.parse((await answer.text()).replace(/"(message_id|msg_id|svr_id)":(\d+)/g, '"$1":"$2"'));
 }
 async function fetchMessages() {
 	const got = await ask('getupdates', { get_updates_buf: bot.cursor });
@@ -22,8 +24,20 @@ async function fetchMessages() {
 	for (const m of got.msgs || []) bot.context = m.context_token;
 	return got.msgs || [];
 }
-const reply = text => ask('sendmessage', { msg: { from_user_id: '', to_user_id: bot.user, client_id: 'p-' + ++bot.n,
-	message_type: 2, message_state: 2, context_token: bot.context, item_list: [{ type: 1, text_item: { text } }] } });
+const send = item => ask('sendmessage', { msg: { from_user_id: '', to_user_id: bot.user, client_id: 'p-' + ++bot.n,
+	message_type: 2, message_state: 2, context_token: bot.context, item_list: [item] } });
+const reply = text => send({ type: 1, text_item: { text } });
+const md5 = data => crypto.createHash('md5').update(data).digest('hex');
+async function replyFile(plain, name, type = 4) {
+	const key = crypto.randomBytes(16), cipher = crypto.createCipheriv('aes-128-ecb', key, null);
+	const body = Buffer.concat([cipher.update(plain), cipher.final()]);
+	const grant = await ask('getuploadurl', { filekey: crypto.randomBytes(16).toString('hex'), media_type: { 2: 1, 4: 3, 5: 2 }[type], to_user_id: bot.user,
+		rawsize: plain.length, rawfilemd5: md5(plain), filesize: body.length, no_need_thumb: true, aeskey: key.toString('hex'), context_token: bot.context });
+	const up = await fetch(grant.upload_full_url, { method: 'POST', body, headers: { 'Content-Type': 'application/octet-stream' } });
+	const media = { encrypt_query_param: up.headers.get('x-encrypted-param'), aes_key: Buffer.from(key.toString('hex')).toString('base64'), encrypt_type: 1 };
+	await send({ 2: { type, image_item: { media, mid_size: body.length } }, 5: { type, video_item: { media, video_size: body.length } },
+		4: { type, file_item: { media, file_name: name, len: String(plain.length) } } }[type]);
+}
 
 // --- The page -------------------------------------------------------------------------------------
 const bubbles = page => page.$$eval('.row:not(#typing-row) .bubble', list => list.map(b => b.innerText.trim()));
@@ -172,14 +186,140 @@ const steps = {
 	async 'offers shortcuts and files'() {
 		await page.click('#plus');
 		const names = await page.$$eval('#plus-panel button', l => l.map(b => b.innerText));
-		assert.ok(names.includes('/stop') && names.includes('hello') && names.includes('File'));
+		assert.ok(names.includes('/stop') && names.includes('hello') && names.includes('Picture, file'));
 		await page.evaluate(() => [...document.querySelectorAll('#plus-panel button')].find(b => b.innerText === '/stop').click());
 		const got = await sees(page, () => [...document.querySelectorAll('.row.me .bubble')].pop().innerText === '/stop').then(fetchMessages);
 		assert.equal(got.pop().item_list[0].text_item.text, '/stop');
-		const input = await page.$('#file');
-		await input.uploadFile(path.join(process.env.PICTURES, 'login.png'));
-		await seesText(page, '[图片]');
-		assert.equal((await fetchMessages()).pop().item_list[0].type, 2);
+	},
+	async 'sends pictures and files, each by itself, and the words after them'() {
+		await control('inject', { text: 'more' });
+		await fetchMessages();
+		await (await page.$('#file')).uploadFile(sample('turned.jpg'), sample('a.pdf'), sample('a.mp4'));
+		await sees(page, () => document.querySelectorAll('.staged').length === 3 && document.querySelector('.staged img').naturalWidth > 0);
+		await page.type('#text', 'what are these?');
+		await picture(page, 'staged');
+		await page.click('#send');
+		await sees(page, () => [...document.querySelectorAll('.row.me .bubble')].pop().innerText === 'what are these?');
+		assert.equal(await page.$('.staged'), null);
+		const got = await fetchMessages();
+		assert.deepEqual(got.map(m => m.item_list[0].type), [2, 4, 5, 1]);
+		assert.equal(got[1].item_list[0].file_item.file_name, 'a.pdf');
+		const mine = (await control('chat')).chat.filter(e => e.file).slice(-3);
+		for (const [k, name] of ['turned.jpg', 'a.pdf', 'a.mp4'].entries())
+			assert.equal(mine[k].file.sha256, crypto.createHash('sha256').update(fs.readFileSync(sample(name))).digest('hex'), name);
+		// The picture shows turned as its EXIF says: 64 by 48 stand upright.
+		const shown = await page.$$eval('.row.me .picture', l => { const i = l.pop(); return [i.naturalWidth, i.naturalHeight]; });
+		assert.deepEqual(shown, [48, 64]);
+		assert.deepEqual(await page.$$eval('.row.me .file', l => l.slice(-2).map(a => a.innerText.replace(/\s+/g, ' ').trim())), ['a.pdf 544 B', 'Video 184 B']);
+	},
+	async 'takes what is dropped or pasted, and lets go of it again'() {
+		const hand = (how, names) => page.evaluate((h, list) => {
+			const data = new DataTransfer();
+			for (const n of list) data.items.add(new File(['x'.repeat(10)], n, { type: 'text/plain' }));
+			if (h === 'paste') document.querySelector('#text').dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+			else for (const kind of ['dragover', 'drop']) document.querySelector('#chat').dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+		}, how, names);
+		await hand('paste', ['pasted.txt']);
+		await hand('drop', ['dropped.txt', 'other.txt']);
+		assert.equal(await page.$eval('#phone', p => p.className), '');
+		assert.deepEqual(await page.$$eval('.staged span', l => l.map(e => e.innerText)), ['pasted.txt', 'dropped.txt', 'other.txt']);
+		await page.$$eval('.staged .away', l => l[1].click());
+		await page.click('#send');
+		await sees(page, () => !document.querySelector('.staged') && [...document.querySelectorAll('.row.me .file')].pop().innerText.includes('other.txt'));
+		assert.deepEqual((await fetchMessages()).map(m => m.item_list[0].file_item.file_name), ['pasted.txt', 'other.txt']);
+		await hand('drop', Array.from({ length: 10 }, (x, i) => i + '.txt'));
+		await seesText(page, '9 files at once');
+		await page.$$eval('.staged .away', l => l.forEach(b => b.click()));
+		assert.equal(await page.$eval('#send', b => b.disabled), true);
+	},
+	async 'sends a voice, with and without its transcript'() {
+		for (const said of ['', 'turn the light on']) {
+			await (await page.$('#file')).uploadFile(sample('a.silk'));
+			await page.waitForSelector('.staged input');
+			if (said) await page.type('.staged input', said);
+			await page.click('#send');
+			await sees(page, () => !document.querySelector('.staged'));
+			const item = (await fetchMessages()).pop().item_list[0];
+			assert.deepEqual([item.type, item.voice_item.encode_type, item.voice_item.text], [3, 6, said || undefined]);
+		}
+		await seesText(page, 'turn the light on');
+	},
+	async 'quotes a message as new phones do, whole or a part of it'() {
+		const cite = (side, k) => page.$$eval(`.row.${side} .cite`, (l, n) => l.at(n).click(), k);
+		const quoted = async () => {
+			await sees(page, () => document.querySelector('#reply').hidden);
+			const item = (await fetchMessages()).pop().item_list[0];
+			return [item.text_item.text, item.ref_msg && item.ref_msg.svr_id, item.ref_msg && item.ref_msg.partial_text];
+		};
+		await control('inject', { text: 'quote me' });
+		await fetchMessages();
+		const answer = await reply('one **two** three, two');
+		await sees(page, () => [...document.querySelectorAll('.row.bot .bubble')].pop().innerText.startsWith('one two'));
+		const last = (await control('chat')).chat.at(-1);
+		assert.ok(answer.message_id === undefined || answer.message_id === last.message_id);
+		await cite('bot', -1);
+		await seesText(page, 'Quoting: one');
+		await picture(page, 'quoting');
+		await page.type('#text', 'whole');
+		await page.keyboard.press('Enter');
+		assert.deepEqual(await quoted(), ['whole', last.message_id, undefined]);
+		// The second "two", selected by hand.
+		await page.evaluate(() => {
+			const text = document.evaluate(".//text()[contains(., 'three, two')]", [...document.querySelectorAll('.row.bot .bubble')].pop(), null, 9).singleNodeValue;
+			getSelection().setBaseAndExtent(text, text.data.length - 3, text, text.data.length);
+		});
+		await cite('bot', -1);
+		await page.type('#text', 'a part');
+		await page.keyboard.press('Enter');
+		const part = await quoted();
+		assert.deepEqual([part[0], part[1], part[2].start, part[2].startindex, part[2].quotemd5], ['a part', last.message_id, 'tw', 1, md5('two')]);
+		assert.deepEqual(await page.$$eval('.row.me .quoted', l => l.slice(-2).map(q => q.innerText)), ['one **two** three, two', 'two']);
+		await page.evaluate(() => getSelection().removeAllRanges());
+		await cite('me', -1);
+		await page.type('#text', 'my own');
+		await page.keyboard.press('Enter');
+		const own = (await control('chat')).chat.filter(e => e.dir === 'in').at(-2);
+		assert.deepEqual(await quoted(), ['my own', own.id, undefined]);
+		await cite('bot', -1);
+		await page.click('#reply .away');
+		await page.type('#text', 'no quote');
+		await page.keyboard.press('Enter');
+		assert.deepEqual(await quoted(), ['no quote', undefined, undefined]);
+	},
+	async 'shows what it receives, to open and to keep'() {
+		await control('inject', { text: 'show me' });
+		await fetchMessages();
+		for (const [k, name] of ['a.png', 'a.gif', 'a.webp', 'a.jpg'].entries()) {
+			await replyFile(fs.readFileSync(sample(name)), name, 2);
+			await sees(page, n => { const l = document.querySelectorAll('.row.bot .picture'); return l.length === n && l[n - 1].naturalWidth > 0; }, k + 1);
+		}
+		const opened = browser.waitForTarget(target => target.url().includes('/control/media'), { timeout: 15000 });
+		await page.$$eval('.row.bot a:has(.picture)', l => l[0].click());
+		const tab = await (await opened).page();
+		assert.deepEqual(await tab.evaluate(() => [document.images[0].naturalWidth, document.images[0].naturalHeight]), [32, 24]);
+		await tab.close();
+		await page.bringToFront();
+		await replyFile(fs.readFileSync(sample('a.heic')), 'a.heic', 2);   // no browser shows it: a card
+		await replyFile(fs.readFileSync(sample('a.docx')), '报告.docx');
+		await replyFile(fs.readFileSync(sample('a.mp4')), 'a.mp4', 5);
+		await sees(page, () => document.querySelectorAll('.row.bot .file').length === 3);
+		const cards = await page.$$eval('.row.bot .file', l => l.map(a => [a.innerText.split('\n')[0], a.download, a.getAttribute('href')]));
+		assert.deepEqual(cards.map(c => c[0]), ['Picture', '报告.docx', 'Video']);
+		assert.equal(cards[1][1], '报告.docx');
+		const got = Buffer.from(await page.evaluate(async href => [...new Uint8Array(await (await fetch(href)).arrayBuffer())], cards[1][2]));
+		assert.ok(got.equals(fs.readFileSync(sample('a.docx'))));
+		await picture(page, 'received');
+	},
+	async 'is not harmed by hostile names'() {
+		await control('inject', { text: 'harm me' });
+		await fetchMessages();
+		const names = ['<img src=x onerror="window.harmed=true">.txt', '../../etc/passwd', 'a\u202etxt.exe', '..', 'x'.repeat(300), '"><script>window.harmed=true</script>', 'a\nb\tc'];
+		for (const name of names) await replyFile(Buffer.from('x'), name);
+		await sees(page, n => document.querySelectorAll('.row.bot .file').length === 3 + n, names.length);
+		const kept = await page.$$eval('.row.bot .file', l => l.slice(3).map(a => a.download));
+		for (const name of kept) assert.match(name, /^[^/\\<>:"|?*\u0000-\u001f\u202a-\u202e.][^/\\<>:"|?*\u0000-\u001f\u202a-\u202e]*$/u);
+		assert.equal(await page.evaluate(() => window.harmed), false);
+		assert.equal(await page.$$eval('#chat .file img, #chat script', l => l.length), 0);
 	},
 	async 'fits every phone and gives each control a name'() {
 		for (const width of [320, 360, 390, 430, 700, 1200]) {

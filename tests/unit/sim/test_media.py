@@ -295,9 +295,14 @@ class Downloads(SimTest):
     def test_what_a_person_sent_is_there_for_the_page(self):
         made = self.sim.post("inject", media={"kind": "file", "name": "a/<b>.txt", "text": "x"})
         told = made["messages"][0]["file"]
-        self.assertEqual((told["name"], told["size"]), ("a/<b>.txt", 1))
+        self.assertEqual((told["kind"], told["name"], told["size"]), ("file", "a/<b>.txt", 1))
         got = self.sim.http("GET", f"{self.sim.urls['control']}/control/media?id={told['id']}")
         self.assertEqual((got[0], got[2], got[1]["X-Content-Type-Options"]), (200, b"x", "nosniff"))
+
+    def test_a_long_name_is_cut_between_characters(self):
+        made = self.sim.post("inject", media={"kind": "file", "name": "长" * 300, "text": "x"})
+        self.assertEqual(made["messages"][0]["file"]["name"], "长" * 85)
+        self.assertEqual(self.c.poll()[0]["item_list"][0]["file_item"]["file_name"], "长" * 300)
 
     def test_a_picture_and_its_text_come_in_either_order_and_in_one_poll(self):
         picture, text = {"media": {"kind": "image", "text": "p"}}, {"text": "what is it?"}
