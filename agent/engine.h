@@ -98,6 +98,7 @@ enum engine_event_type {
 	ENGINE_APPROVAL,      /* id, name, text, choices: a yes is wanted; end by answer().
 	                         text: what would be done, "" when it is not known */
 	ENGINE_QUESTION,      /* id, text, choices */
+	ENGINE_WITHDRAWN,     /* id: of one of these two; it is not asked any more */
 	ENGINE_USAGE,         /* tokens_in, tokens_out of this turn so far */
 	ENGINE_DONE,          /* the one end of a turn */
 	ENGINE_BUSY,          /* outside any turn: background work began or ended (ok: began) */

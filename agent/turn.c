@@ -169,6 +169,8 @@ static void turns_on_event(void *arg, const struct engine_event *ev)
 		return;
 	if (ev->type == ENGINE_APPROVAL || ev->type == ENGINE_QUESTION)
 		question_opened(t, ev->id);
+	else if (ev->type == ENGINE_WITHDRAWN)
+		question_closed(t, ev->id);
 	(void)hand_on(t, ev);
 }
 

@@ -321,6 +321,8 @@ static void dispatcher_on_event(void *arg, const struct engine_event *ev)
 	if (!from_phone(d)) {
 		if (ev->type == ENGINE_APPROVAL || ev->type == ENGINE_QUESTION)
 			questions_watch(d->questions, ev->id);
+		else if (ev->type == ENGINE_WITHDRAWN)
+			questions_over(d->questions, ev->id);
 		if (d->on_event)
 			d->on_event(d->arg, d->item.seq, ev);
 		return;
@@ -328,6 +330,8 @@ static void dispatcher_on_event(void *arg, const struct engine_event *ev)
 	if (ev->type == ENGINE_APPROVAL || ev->type == ENGINE_QUESTION) {
 		questions_ask(d->questions, d->item.user, d->turn, ev);
 		typing(d, false); /* it is the user's turn to write */
+	} else if (ev->type == ENGINE_WITHDRAWN) {
+		questions_over(d->questions, ev->id);
 	}
 }
 

@@ -418,9 +418,17 @@ void questions_watch(struct questions *q, const char *id)
 
 void questions_over(struct questions *q, const char *id)
 {
-	for (size_t i = 0; i < QUESTIONS_MAX; i++)
-		if (is_open(&q->slot[i]) && strcmp(q->slot[i].id, id) == 0)
-			drop(q, &q->slot[i]);
+	struct err e = ERR_INIT;
+
+	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
+		struct question *it = &q->slot[i];
+
+		if (!is_open(it) || strcmp(it->id, id) != 0)
+			continue;
+		if (it->state == Q_ASKED && outbox_cancel(q->outbox, it->part, &e) < 0)
+			log_warn(q->room->log, "question", "it may still be shown: %s", e.msg);
+		drop(q, it);
+	}
 	rearm(q);
 }
 

@@ -32,7 +32,8 @@ void questions_ask(struct questions *q, const char *user, uint64_t turn,
 	const struct engine_event *ev);
 /* One that is shown elsewhere: only its time is kept here. */
 void questions_watch(struct questions *q, const char *id);
-void questions_over(struct questions *q, const char *id); /* it was answered elsewhere */
+/* It was answered elsewhere, or is not asked any more: if it is still on its way it is not shown. */
+void questions_over(struct questions *q, const char *id);
 void questions_end(struct questions *q); /* the turn is over: nothing is open any more */
 /* Open ones to user, or to anybody (NULL). */
 int questions_waiting(const struct questions *q, const char *user);

@@ -14,7 +14,7 @@ enum { EVENT_MAX = 24 << 20 };
 /* A question that is asked when the ones before it have been answered: its event. */
 struct ask_waiting {
 	struct ask_waiting *next;
-	char *line;
+	char *line, *id;
 };
 
 /* One event, as it came. */
@@ -88,15 +88,26 @@ static void show_done(struct ask_view *v, const struct line *l)
 
 /* --- Questions -------------------------------------------------------------------------------- */
 
+static void free_waiting(struct ask_waiting *w)
+{
+	if (!w)
+		return;
+	free(w->line);
+	free(w->id);
+	free(w);
+}
+
 /* Without memory it has its end by the clock, as one that nobody answers. */
-static void put_off(struct ask_view *v, struct view line)
+static void put_off(struct ask_view *v, struct view id, struct view line)
 {
 	struct ask_waiting **end = &v->waiting, *w = calloc(1, sizeof(*w));
 
 	if (w)
 		w->line = strndup(line.p, line.n);
-	if (!w || !w->line) {
-		free(w);
+	if (w)
+		w->id = strndup(id.p ? id.p : "", id.n);
+	if (!w || !w->line || !w->id) {
+		free_waiting(w);
 		return;
 	}
 	while (*end)
@@ -110,9 +121,11 @@ static char *take_next(struct ask_view *v)
 	struct ask_waiting *w = v->waiting;
 	char *line = w ? w->line : NULL;
 
-	if (w)
-		v->waiting = w->next;
-	free(w);
+	if (!w)
+		return NULL;
+	v->waiting = w->next;
+	w->line = NULL;
+	free_waiting(w);
 	return line;
 }
 
@@ -148,7 +161,7 @@ static void ask(struct ask_view *v, const struct line *l, struct view line)
 	struct err e = ERR_INIT;
 
 	if (v->choice) {
-		put_off(v, line);
+		put_off(v, l->id, line);
 		return;
 	}
 	end_paragraph(v);
@@ -157,6 +170,25 @@ static void ask(struct ask_view *v, const struct line *l, struct view line)
 	v->ticket = (uint64_t)l->ticket;
 	if (choice_open(&v->choice, v->loop, &ask, on_choice, v, &e) < 0)
 		(void)say_err(&e);
+}
+
+/* The agent does not ask any more. */
+static void withdraw(struct ask_view *v, const struct line *l)
+{
+	struct ask_waiting **at = &v->waiting, *w;
+
+	if (v->choice && view_eqs(l->id, v->id)) {
+		choice_close(&v->choice);
+		fputs("\nkairo: that is not asked any more\n", stderr);
+		ask_next(v);
+		return;
+	}
+	while (*at && !view_eqs(l->id, (*at)->id))
+		at = &(*at)->next;
+	w = *at;
+	if (w)
+		*at = w->next;
+	free_waiting(w);
 }
 
 static int read_choices(const struct json *j, struct line *l, struct err *e)
@@ -206,6 +238,8 @@ void ask_view_line(struct ask_view *v, struct view text)
 		show_tool(v, &l);
 	else if (view_eqs(l.event, "question"))
 		ask(v, &l, text);
+	else if (view_eqs(l.event, "withdrawn"))
+		withdraw(v, &l);
 	else if (view_eqs(l.event, "done"))
 		show_done(v, &l);
 	json_free(&j);

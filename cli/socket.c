@@ -210,6 +210,7 @@ static const char *event_name(enum engine_event_type t)
 	case ENGINE_TOOL_FINISHED: return "tool_done";
 	case ENGINE_APPROVAL:
 	case ENGINE_QUESTION: return "question";
+	case ENGINE_WITHDRAWN: return "withdrawn";
 	case ENGINE_DONE: return "done";
 	default: return NULL;
 	}
@@ -252,6 +253,8 @@ int ask_event_json(const struct engine_event *ev, const struct ask_frame *f, str
 		json_put_str(&w, "text", ev->text);
 	if (ev->type == ENGINE_APPROVAL || ev->type == ENGINE_QUESTION)
 		put_question(&w, ev, f);
+	if (ev->type == ENGINE_WITHDRAWN)
+		json_put_z(&w, "id", ev->id);
 	if (ev->name)
 		json_put_z(&w, "name", ev->name);
 	if (ev->type == ENGINE_TOOL_FINISHED)

@@ -128,6 +128,9 @@ struct acp {
 	uint64_t call; /* the request that is under way */
 	bool retried;  /* an opening that failed for no good reason */
 	bool cancelled;
+	/* An agent that was there already is gone before it has done anything: once more. */
+	bool was_up, heard, again;
+	int64_t prompted;   /* when */
 	const char *denied; /* the tool that the policy denied last; NULL: none */
 	bool refused;       /* the user said no to something */
 
@@ -223,22 +226,27 @@ typedef void asks_deed_cb(struct acp *a, void *arg, enum deed how, const char *c
 #define ASKS_CANCELLED (-3)
 typedef void asks_choice_cb(struct acp *a, void *arg, int choice);
 
-/* What the agent has its client do, a call of a built-in tool: judged, and asked for if need be.
- * cb comes once, from inside or later. */
-void asks_deed(struct acp *a, const char *tool, struct view args, asks_deed_cb *cb, void *arg);
+/* What the agent has its client do by its request `id`, a call of a built-in tool: judged, and
+ * asked for if need be. cb comes once, from inside or later. */
+void asks_deed(struct acp *a, const struct rpc_id *id, const char *tool, struct view args,
+	asks_deed_cb *cb, void *arg);
 /* A question with 1 to PERMISSION_OPTIONS_MAX choices. cb as above. */
-void asks_choose(struct acp *a, struct view text, const char *const *names, bool several,
-	asks_choice_cb *cb, void *arg);
+void asks_choose(struct acp *a, const struct rpc_id *id, struct view text, const char *const *names,
+	bool several, asks_choice_cb *cb, void *arg);
 void asks_take(struct acp *a, const struct rpc_id *id, const struct json *params);
 int asks_answer(struct acp *a, const char *id, int choice, struct err *e);
 /* From the loop: the answers that have come are handed on. True: the user wants the turn to end. */
 bool asks_act(struct acp *a);
 void asks_end(struct acp *a); /* what is open is answered with "cancelled" */
+/* The agent does not ask any more. False: nothing waits for the user in that request. */
+bool asks_withdraw(struct acp *a, const struct rpc_id *id);
 
 /* services.c: what the agent has its client do, as far as it was offered. False: it was not. */
 bool services_take(struct acp *a, const struct rpc_id *id, const char *method,
 	const struct json *params);
 void services_end_turn(struct acp *a);
+/* "$/cancel_request": the agent does not want the answer to a request of its own any more. */
+void services_cancel(struct acp *a, const struct json *params);
 void service_refuse(struct acp *a, const struct rpc_id *id, int code, struct view why);
 /* A command, or the path of a file to be written, that was judged here. */
 void services_vouch(struct acp *a, struct view deed);
@@ -256,6 +264,7 @@ void unasked_check(struct acp *a, const struct card *c);
 /* files.c */
 void files_take(struct acp *a, const struct rpc_id *id, bool writes, const struct json *params);
 void files_end(struct acp *a); /* what is under way is ended and answered so */
+bool files_cancel(struct acp *a, const struct rpc_id *id); /* false: there is none */
 
 /* terms.c */
 #define TERMS_MAX          16 /* that were not released, or have not ended */
@@ -266,7 +275,8 @@ void terms_output(struct acp *a, const struct rpc_id *id, const struct json *par
 void terms_wait(struct acp *a, const struct rpc_id *id, const struct json *params);
 void terms_kill(struct acp *a, const struct rpc_id *id, const struct json *params);
 void terms_release(struct acp *a, const struct rpc_id *id, const struct json *params);
-void terms_cancel(struct acp *a); /* those of this turn are killed */
+bool terms_cancel_wait(struct acp *a, const struct rpc_id *id); /* false: there is none */
+void terms_cancel(struct acp *a);                               /* those of this turn are killed */
 void terms_end_session(struct acp *a, const char *conversation);
 void terms_end(struct acp *a); /* without a word: the agent is gone */
 

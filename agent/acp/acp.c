@@ -108,7 +108,7 @@ static void turn_clear(struct acp *a)
 	str_release(&a->value);
 	a->arg = VIEW_NONE;
 	a->here = NULL;
-	a->cancelled = a->retried = a->restored = a->refused = false;
+	a->cancelled = a->retried = a->restored = a->refused = a->heard = a->again = false;
 	a->denied = NULL;
 	a->call = 0;
 	if (a->stream)
@@ -161,12 +161,46 @@ void acp_note(struct acp *a, const char *zh, const char *en, ...)
 
 /* --- Requests of the turn --------------------------------------------------------------------- */
 
+static bool is_before_prompt(const struct acp *a)
+{
+	return a->state == ACP_STARTING || a->state == ACP_OPENING || a->state == ACP_ASKING;
+}
+
+/* An agent that was idle may be dead before anybody knows, and the message goes nowhere. */
+static bool may_begin_again(const struct acp *a)
+{
+	if (!a->was_up || a->again || a->cancelled)
+		return false;
+	return is_before_prompt(a) || (a->state == ACP_PROMPTING && !a->heard &&
+					      loop_now(a->loop) - a->prompted < ACP_AGAIN_MS);
+}
+
+static void begin_again(struct acp *a)
+{
+	log_info(a->log, "acp", "the agent was gone before it had begun: once more with a new one");
+	a->again = true;
+	a->retried = a->restored = false;
+	a->here = NULL;
+	a->call = 0;
+	str_reset(&a->notes);
+	acp_step(a, ACP_STARTING);
+	link_want(a->link);
+}
+
+static void agent_gone(struct acp *a, enum engine_fail fail, struct view detail)
+{
+	if (fail == ENGINE_FAIL_AGENT_ENDED && may_begin_again(a))
+		begin_again(a);
+	else
+		acp_finish(a, a->cancelled ? ENGINE_FAIL_CANCELLED : fail, detail);
+}
+
 struct json_out *acp_request(struct acp *a, const char *method)
 {
 	struct rpc *rpc = link_rpc(a->link);
 
 	if (!rpc)
-		acp_finish(a, ENGINE_FAIL_AGENT_ENDED, VIEW_NONE);
+		agent_gone(a, ENGINE_FAIL_AGENT_ENDED, VIEW_NONE);
 	return rpc ? rpc_request(rpc, method) : NULL;
 }
 
@@ -174,7 +208,11 @@ void acp_send(struct acp *a, int64_t ms, rpc_answer_cb *cb)
 {
 	struct err e = ERR_INIT;
 
-	if (rpc_send_request(link_rpc(a->link), ms, cb, a, &a->call, &e) < 0)
+	if (rpc_send_request(link_rpc(a->link), ms, cb, a, &a->call, &e) == 0)
+		return;
+	if (e.code == E_NET)
+		agent_gone(a, ENGINE_FAIL_AGENT_ENDED, view_of(e.msg));
+	else
 		acp_finish(a, ENGINE_FAIL_AGENT_ENDED, view_of(e.msg));
 }
 
@@ -212,6 +250,7 @@ static int acp_start(struct engine *g, const struct turn_input *in, struct err *
 		if (in->owner)
 			order_read(a);
 		acp_step(a, ACP_STARTING);
+		a->was_up = link_rpc(a->link);
 		link_want(a->link);
 	}
 	return 0;
@@ -235,7 +274,7 @@ static void acp_on_down(void *arg, enum engine_fail fail, const char *detail)
 	if (a->state == ACP_IDLE || a->state == ACP_ENDING)
 		return;
 	acp_stream_end(a->stream);
-	acp_finish(a, a->cancelled ? ENGINE_FAIL_CANCELLED : fail, view_of(detail));
+	agent_gone(a, fail, view_of(detail));
 }
 
 /* It was told to stop and has not: the next message starts it again and takes the session up. */
@@ -245,11 +284,6 @@ static void acp_on_grace(void *arg)
 
 	log_warn(a->log, "acp", "the agent does not stop and is ended");
 	link_fail(a->link, ENGINE_FAIL_CANCELLED, "");
-}
-
-static bool is_before_prompt(const struct acp *a)
-{
-	return a->state == ACP_STARTING || a->state == ACP_OPENING || a->state == ACP_ASKING;
 }
 
 /* From the loop: the end, or a cancel that has been asked for. */

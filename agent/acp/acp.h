@@ -15,6 +15,8 @@
 
 #define ACP_OPEN_MS  60000 /* for its answer to session/new, load and resume */
 #define ACP_GRACE_MS 15000 /* from session/cancel to its end (acp, section 9) */
+/* One that dies so soon after a prompt, and without a word, has not begun with it. */
+#define ACP_AGAIN_MS 2000
 
 /* What the agent may have its client do (acp, sections 10 and 11). */
 struct acp_offer {

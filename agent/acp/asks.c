@@ -15,13 +15,13 @@ struct asked {
 	struct permission what;
 	bool answered;
 	enum consent consent;
-	int choice; /* of a question; negative: none */
+	int choice;        /* of a question; negative: none */
+	struct rpc_id rpc; /* the agent's request */
 	/* Who hears of the end; neither: a request for permission, answered by an option of its
 	 * own. */
 	asks_deed_cb *deed;
 	asks_choice_cb *chosen;
 	void *arg;
-	struct rpc_id rpc;
 };
 
 static void drop(struct asked *k)
@@ -279,7 +279,8 @@ void asks_take(struct acp *a, const struct rpc_id *id, const struct json *params
 	begin(a, k, false);
 }
 
-void asks_deed(struct acp *a, const char *tool, struct view args, asks_deed_cb *cb, void *arg)
+void asks_deed(struct acp *a, const struct rpc_id *id, const char *tool, struct view args,
+	asks_deed_cb *cb, void *arg)
 {
 	struct asked *k = calloc(1, sizeof(*k));
 
@@ -290,14 +291,15 @@ void asks_deed(struct acp *a, const char *tool, struct view args, asks_deed_cb *
 		free(k);
 		return;
 	}
+	k->rpc = *id;
 	k->what.tool = tool;
 	k->deed = cb;
 	k->arg = arg;
 	begin(a, k, false);
 }
 
-void asks_choose(struct acp *a, struct view text, const char *const *names, bool several,
-	asks_choice_cb *cb, void *arg)
+void asks_choose(struct acp *a, const struct rpc_id *id, struct view text, const char *const *names,
+	bool several, asks_choice_cb *cb, void *arg)
 {
 	struct asked *k = calloc(1, sizeof(*k));
 
@@ -307,6 +309,7 @@ void asks_choose(struct acp *a, struct view text, const char *const *names, bool
 			drop(k);
 		return;
 	}
+	k->rpc = *id;
 	k->chosen = cb;
 	k->arg = arg;
 	begin(a, k, several);
@@ -376,18 +379,44 @@ bool asks_act(struct acp *a)
 	return stop;
 }
 
+/* It is out of the list. */
+static void cancel(struct acp *a, struct asked *k, const char *detail, struct view why)
+{
+	note(a, k, "cancelled", detail);
+	if (k->what.question)
+		choose(a, k, ASKS_CANCELLED);
+	else
+		conclude(a, k, DEED_CANCELLED, why);
+	drop(k);
+}
+
+bool asks_withdraw(struct acp *a, const struct rpc_id *id)
+{
+	struct engine_event ev = { .type = ENGINE_WITHDRAWN, .turn = a->turn };
+	struct asked **at = &a->asked, *k;
+	enum consent consent;
+
+	while (*at && strcmp((*at)->rpc.json, id->json) != 0)
+		at = &(*at)->next;
+	k = *at;
+	if (!k)
+		return false;
+	*at = k->next;
+	if (!k->answered)
+		(void)approvals_answer(a->approvals, k->id, ANSWER_NONE, &consent, NULL);
+	ev.id = k->id;
+	acp_emit(a, &ev);
+	cancel(a, k, "the agent does not ask any more", VIEW("it was taken back"));
+	return true;
+}
+
 void asks_end(struct acp *a)
 {
 	while (a->asked) {
 		struct asked *k = a->asked;
 
 		a->asked = k->next;
-		note(a, k, "cancelled", "before the user's answer counted");
-		if (k->what.question)
-			choose(a, k, ASKS_CANCELLED);
-		else
-			conclude(a, k, DEED_CANCELLED, VIEW("the task was stopped"));
-		drop(k);
+		cancel(a, k, "before the user's answer counted", VIEW("the task was stopped"));
 	}
 	if (a->approvals)
 		approvals_end(a->approvals, a->turn);

@@ -154,7 +154,20 @@ void files_take(struct acp *a, const struct rpc_id *id, bool writes, const struc
 	}
 	if (writes)
 		services_vouch(a, path);
-	asks_deed(a, writes ? "write_file" : "read_file", str_view(&f->args), file_on_decided, f);
+	asks_deed(a, id, writes ? "write_file" : "read_file", str_view(&f->args), file_on_decided,
+		f);
+}
+
+bool files_cancel(struct acp *a, const struct rpc_id *id)
+{
+	struct file_call *f = a->files;
+
+	while (f && strcmp(f->id.json, id->json) != 0)
+		f = f->next;
+	if (!f)
+		return false;
+	fail(f, E_CANCELLED, VIEW("it was taken back"));
+	return true;
 }
 
 void files_end(struct acp *a)

@@ -103,8 +103,8 @@ static void ask_next(struct form_call *f)
 	}
 	(void)str_adds(&text, field->text);
 	say_count(f, field, &text);
-	asks_choose(f->acp, str_view(&text), (const char *const *)field->names, field->several,
-		form_on_choice, f);
+	asks_choose(f->acp, &f->id, str_view(&text), (const char *const *)field->names,
+		field->several, form_on_choice, f);
 	str_release(&text);
 }
 
@@ -117,7 +117,8 @@ static void begin(struct form_call *f, const struct form_words *words)
 	if (f->form.n > 0)
 		ask_next(f);
 	else
-		asks_choose(f->acp, view_of(f->form.message), names, false, form_on_consent, f);
+		asks_choose(f->acp, &f->id, view_of(f->form.message), names, false, form_on_consent,
+			f);
 }
 
 void forms_take(struct acp *a, const struct rpc_id *id, const struct json *params)

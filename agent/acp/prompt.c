@@ -144,6 +144,8 @@ void prompt_begin(struct acp *a)
 	put_text(w, str_view(&a->text));
 	put_instructions(a, w);
 	json_close_array(w);
+	a->prompted = loop_now(a->loop);
+	a->heard = false;
 	acp_step(a, ACP_PROMPTING);
 	acp_send(a, 0, prompt_on_answer);
 }
@@ -196,8 +198,13 @@ static void take_update(struct acp *a, const struct json *params)
 
 void prompt_on_notification(void *arg, const char *method, const struct json *params)
 {
+	struct acp *a = arg;
+
+	a->heard = true;
 	if (strcmp(method, "session/update") == 0 && params && json_type(params) == JSON_OBJECT)
-		take_update(arg, params);
+		take_update(a, params);
+	else if (strcmp(method, "$/cancel_request") == 0)
+		services_cancel(a, params);
 }
 
 void prompt_on_request(void *arg, const struct rpc_id *id, const char *method,
@@ -206,6 +213,7 @@ void prompt_on_request(void *arg, const struct rpc_id *id, const char *method,
 	struct acp *a = arg;
 	char text[RPC_METHOD_MAX + 40];
 
+	a->heard = true;
 	if (strcmp(method, "session/request_permission") == 0) {
 		asks_take(a, id, params);
 		return;

@@ -148,12 +148,20 @@ static bool call_end(struct rpc *r, struct call *c, const struct rpc_answer *a)
 	return leave(r);
 }
 
+/* It may save itself the rest of the work. */
+static void tell_cancel(struct rpc *r, uint64_t id)
+{
+	json_put_u64(rpc_notification(r, "$/cancel_request"), "requestId", id);
+	(void)rpc_send(r, NULL);
+}
+
 static void call_on_limit(void *arg)
 {
 	struct call *c = arg;
 	const struct rpc_answer late = { .end = RPC_TIMEOUT };
 
 	(void)call_take(c->rpc, c->id);
+	tell_cancel(c->rpc, c->id);
 	(void)call_end(c->rpc, c, &late);
 }
 
@@ -174,8 +182,10 @@ void rpc_forget(struct rpc *r, uint64_t id)
 {
 	struct call *c = call_take(r, id);
 
-	if (c)
-		call_free(c);
+	if (!c)
+		return;
+	call_free(c);
+	tell_cancel(r, id);
 }
 
 /* --- Reading ---------------------------------------------------------------------------------- */
@@ -224,7 +234,7 @@ static void take_answer(struct rpc *r, const struct json *j, struct view line)
 	(void)call_end(r, c, &a);
 }
 
-static bool take_id(const struct json *id, struct rpc_id *out)
+bool rpc_id_read(const struct json *id, struct rpc_id *out)
 {
 	enum json_type t = json_type(id);
 	struct str text = STR_INIT(RPC_ID_MAX);
@@ -248,7 +258,7 @@ static void take_call(struct rpc *r, const struct json *j, struct view line)
 	}
 	if (params && json_type(params) != JSON_OBJECT && json_type(params) != JSON_ARRAY)
 		params = NULL;
-	if (id && !take_id(id, &from)) {
+	if (id && !rpc_id_read(id, &from)) {
 		tell_odd(r, line, "its id");
 		return;
 	}

@@ -73,6 +73,9 @@ struct rpc_env {
 	void *arg;
 };
 
+/* An id as it stands in a message. False: it is none. */
+bool rpc_id_read(const struct json *id, struct rpc_id *out);
+
 int rpc_open(struct rpc **out, const struct rpc_env *env, struct err *e);
 void rpc_close(struct rpc **r); /* no callback follows; what waits to be written is dropped */
 
@@ -90,7 +93,8 @@ int rpc_send(struct rpc *r, struct err *e); /* of a notification or a result */
 int rpc_refuse(struct rpc *r, const struct rpc_id *id, int code, const char *message,
 	struct err *e);
 
-/* Its answer is not wanted any more; not an open call: nothing. */
+/* Its answer is not wanted any more, and the other side is told so by "$/cancel_request", as it is
+ * when the time is up; not an open call: nothing. */
 void rpc_forget(struct rpc *r, uint64_t call);
 bool rpc_idle(const struct rpc *r);    /* all that was sent has been written */
 uint64_t rpc_odd(const struct rpc *r); /* lines so far that were no message */

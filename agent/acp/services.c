@@ -97,6 +97,18 @@ bool services_take(struct acp *a, const struct rpc_id *id, const char *method,
 	return true;
 }
 
+/* Its answer says so, which is an answer all the same; one that was answered meanwhile: nothing. */
+void services_cancel(struct acp *a, const struct json *params)
+{
+	struct rpc_id id;
+
+	if (!params || json_type(params) != JSON_OBJECT || !json_member(params, "requestId") ||
+		!rpc_id_read(json_member(params, "requestId"), &id))
+		return;
+	if (!asks_withdraw(a, &id) && !files_cancel(a, &id))
+		(void)terms_cancel_wait(a, &id);
+}
+
 void services_end_turn(struct acp *a)
 {
 	files_end(a);

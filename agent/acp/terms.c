@@ -241,7 +241,7 @@ void terms_create(struct acp *a, const struct rpc_id *id, const struct json *par
 		refuse(t, RPC_BAD_PARAMS, view_of(e.msg));
 	} else {
 		services_vouch(a, str_view(&t->line.text));
-		asks_deed(a, "shell", str_view(&t->args), term_on_decided, t);
+		asks_deed(a, id, "shell", str_view(&t->args), term_on_decided, t);
 	}
 }
 
@@ -325,6 +325,26 @@ void terms_release(struct acp *a, const struct rpc_id *id, const struct json *pa
 }
 
 /* --- Ends ------------------------------------------------------------------------------------- */
+
+static bool cancel_wait(struct term *t, const struct rpc_id *id)
+{
+	for (size_t i = 0; i < t->nwaits; i++) {
+		if (strcmp(t->waits[i].json, id->json) != 0)
+			continue;
+		t->waits[i] = t->waits[--t->nwaits];
+		service_refuse(t->acp, id, RPC_CANCELLED, VIEW("it was taken back"));
+		return true;
+	}
+	return false;
+}
+
+bool terms_cancel_wait(struct acp *a, const struct rpc_id *id)
+{
+	for (struct term *t = a->terms; t; t = t->next)
+		if (cancel_wait(t, id))
+			return true;
+	return false;
+}
 
 void terms_cancel(struct acp *a)
 {

@@ -285,6 +285,23 @@ class Acp(Case):
                 self.assertIn('"optionId":"no"', answers[0])
                 self.assertIn('"optionId":"once"', answers[1])
 
+    def test_the_terminal_is_told_what_is_taken_back(self):
+        def back(call):
+            return {"send": {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": call}}}
+        self.script({"session/prompt": [{"ask_later": permission("make one", "t1")["ask"]},
+                                        {"ask_later": permission("make two", "t2")["ask"]},
+                                        {"ask_later": permission("make three", "t3")["ask"]},
+                                        back(1), back(0), {"until": "session/cancel"},
+                                        {"result": {"stopReason": "cancelled"}}]})
+        self.kairo.start()
+        t = Terminal(self.kairo, "ask", "hello")
+        t.expect("make one")
+        t.expect("not asked any more")
+        t.expect("make three")
+        self.assertNotIn("make two", t.text)
+        t.type("\x03")
+        self.assertNotEqual(t.code(), 0)
+
     def test_an_agent_that_is_not_there_is_told(self):
         self.kairo.config(acp__command=["/nonexistent/agent"])
         p = self.kairo.run("start", code=1)

@@ -13,6 +13,9 @@ static void answer(struct fix *f, const char *id)
 		choice = *f->choices++;
 		f->nchoices--;
 	}
+	(void)snprintf(f->asked, sizeof(f->asked), "%s", id);
+	if (choice == NO_ANSWER)
+		return;
 	if (choice == LEAVE_OPEN)
 		f->engine->ops->cancel(f->engine, f->turn);
 	else
@@ -53,6 +56,10 @@ void on_event(void *arg, const struct engine_event *ev)
 			(void)str_addf(&f->seen, "|%s", *c);
 		(void)str_addc(&f->seen, '}');
 		answer(f, ev->id);
+		break;
+	case ENGINE_WITHDRAWN:
+		assert_string_equal(f->asked, ev->id);
+		(void)str_adds(&f->seen, "{withdrawn}");
 		break;
 	case ENGINE_DONE:
 		f->done = true;

@@ -16,6 +16,7 @@
 
 #define PATIENCE   20000 /* passes of the loop of at most 50 ms */
 #define LEAVE_OPEN (-9)  /* in place of a choice: the turn is cancelled */
+#define NO_ANSWER  (-8)  /* in place of a choice: none comes */
 
 struct fix {
 	struct scratch dir;
@@ -36,6 +37,7 @@ struct fix {
 	int choice;         /* the answer to whatever is asked, once these have been given: */
 	const int *choices; /* as many as nchoices */
 	size_t nchoices;
+	char asked[128];    /* the id of what was asked last */
 	struct str notices; /* "{user: text}" of what came outside of any turn */
 	/* for the next open_engine */
 	struct acp_settings settings;

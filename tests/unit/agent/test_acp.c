@@ -255,6 +255,61 @@ static void a_death_ends_the_turn_and_the_next_message_resumes(void **state)
 	assert_int_equal(1, count(f, "\"method\":\"session/resume\""));
 }
 
+#define ONE_THEN(steps) "{\"session/prompt\":[[" TEXT("one") "," END "],[" steps "]]}"
+
+static void one_that_dies_at_the_prompt_without_a_word_is_asked_again(void **state)
+{
+	static const struct {
+		const char *script;
+		bool again;
+	} table[] = {
+		{ ONE_THEN("{\"kill\":9}"), true },
+		{ ONE_THEN("{\"exit\":0}"), true },
+		/* whatever it said, it may have done something */
+		{ ONE_THEN(TEXT("x") ",{\"kill\":9}"), false },
+		{ ONE_THEN(
+			  "{\"update\":{\"sessionUpdate\":\"usage_update\",\"used\":1,\"size\":2}},"
+			  "{\"kill\":9}"),
+			false },
+		{ ONE_THEN("{\"ask\":{\"method\":\"fs/read_text_file\"}},{\"kill\":9}"), false },
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		f->engine->ops->close(&f->engine);
+		write_script(f, table[i].script);
+		(void)unlink(f->record);
+		open_engine(f);
+		ask(f, "hello");
+		ask(f, "again");
+		assert_int_equal(table[i].again ? ENGINE_OK : ENGINE_FAIL_AGENT_ENDED, f->fail);
+		assert_int_equal(table[i].again ? 2 : 1, count(f, "=== started"));
+		assert_int_equal(table[i].again ? 2 : 1, count(f, "\"text\":\"again\""));
+		if (table[i].again)
+			assert_string_equal("one", str_cstr(&f->text));
+	}
+}
+
+static void it_is_asked_again_once_and_soon_or_told(void **state)
+{
+	struct fix *f = *state;
+
+	write_script(f, ONE_THEN("{\"kill\":9}"));
+	ask(f, "hello");
+	write_script(f, "{\"session/prompt\":[{\"kill\":9}]}"); /* of the next life */
+	ask(f, "again");
+	assert_int_equal(ENGINE_FAIL_AGENT_ENDED, f->fail);
+	assert_int_equal(2, count(f, "=== started"));
+	write_script(f, ONE_THEN("{\"sleep_ms\":200},{\"kill\":9}"));
+	ask(f, "hello");
+	begin(f, "later");
+	await(f, "\"text\":\"later\"");
+	loop_turn_clock(f->loop, ACP_AGAIN_MS);
+	finish(f);
+	assert_int_equal(ENGINE_FAIL_AGENT_ENDED, f->fail);
+	assert_int_equal(3, count(f, "=== started"));
+}
+
 static void a_signal_is_named(void **state)
 {
 	struct fix *f = *state;
@@ -827,6 +882,8 @@ int main(void)
 		T(a_session_that_is_gone_is_told_and_replaced),
 		T(a_new_conversation_is_a_new_session),
 		T(a_death_ends_the_turn_and_the_next_message_resumes),
+		T(one_that_dies_at_the_prompt_without_a_word_is_asked_again),
+		T(it_is_asked_again_once_and_soon_or_told),
 		T(a_signal_is_named),
 		T(its_last_words_are_those_that_tell_the_error),
 		T(one_that_dies_idle_is_started_again),

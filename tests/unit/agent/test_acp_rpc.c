@@ -370,8 +370,16 @@ static void what_is_forgotten_is_not_told(void **state)
 	struct fix *f = *state;
 	uint64_t id = call(f, 0);
 
+	char got[1000], cancel[200];
+
+	(void)heard(f, got, sizeof(got));
 	rpc_forget(f->rpc, id);
 	rpc_forget(f->rpc, id);
+	(void)snprintf(cancel, sizeof(cancel),
+		"{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{\"requestId\":%llu}}\n",
+		(unsigned long long)id);
+	(void)heard(f, got, sizeof(got));
+	assert_string_equal(cancel, got);
 	answer(f, id, "\"result\":{}");
 	assert_int_equal(0, f->answers);
 }
@@ -522,6 +530,7 @@ static void a_call_ends_when_its_time_is_up(void **state)
 {
 	struct fix *f = *state;
 	uint64_t id = call(f, 30000);
+	char got[1000];
 
 	loop_turn_clock(f->loop, 29999);
 	turn(f);
@@ -530,6 +539,8 @@ static void a_call_ends_when_its_time_is_up(void **state)
 	turn(f);
 	assert_int_equal(1, f->answers);
 	assert_int_equal(RPC_TIMEOUT, f->end);
+	(void)heard(f, got, sizeof(got));
+	assert_non_null(strstr(got, "\"method\":\"$/cancel_request\""));
 	answer(f, id, "\"result\":{}");
 	assert_int_equal(1, f->answers);
 	f->close_now = true;

@@ -763,6 +763,70 @@ static void a_form_is_bounded(void **state)
 	}
 }
 
+#define LATER(method, params) \
+	"{\"ask_later\":{\"method\":\"" method "\",\"params\":{\"sessionId\":\"$session\"," params \
+	"}}}"
+#define BACK(id) \
+	"{\"send\":{\"jsonrpc\":\"2.0\",\"method\":\"$/cancel_request\",\"params\":{\"requestId\":" id \
+	"}}}"
+#define MAY_I \
+	LATER("session/request_permission", \
+		"\"toolCall\":{\"toolCallId\":\"t\"," COMMAND( \
+			"make") "},\"options\":[{\"optionId\":\"once\",\"name\":\"Once\",\"kind\":" \
+				"\"allow_once\"}]")
+#define CREATE LATER("terminal/create", "\"command\":\"/bin/true\"")
+
+static void what_the_agent_takes_back_is_not_asked_any_more(void **state)
+{
+	static const struct {
+		const char *steps, *answer;
+	} table[] = {
+		{ MAY_I "," BACK("0"),
+			"\"id\":0,\"result\":{\"outcome\":{\"outcome\":\"cancelled\"}}" },
+		{ CREATE "," BACK("0"), "\"id\":0,\"error\":{\"code\":-32800" },
+		{ LATER("fs/write_text_file", "\"path\":\"@/x\",\"content\":\"y\"") "," BACK("0"),
+			"\"id\":0,\"error\":{\"code\":-32800" },
+		{ LATER("elicitation/create",
+			  "\"requestedSchema\":{\"properties\":{" COLOUR "," SURE
+			  "},\"required\":[\"q0\",\"q2\"]}") "," BACK("0"),
+			"\"id\":0,\"result\":{\"action\":\"cancel\"}" },
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char script[1000];
+
+		(void)snprintf(script, sizeof(script),
+			"{\"session/prompt\":[%s," TEXT("done") "," END "]}", table[i].steps);
+		f->choice = NO_ANSWER;
+		with_services(f, &asking);
+		run(f, script);
+		assert_int_equal(ENGINE_OK, f->fail);
+		await(f, table[i].answer);
+		assert_non_null(strstr(str_cstr(&f->seen), "}{withdrawn}"));
+		/* and an answer comes too late */
+		assert_int_equal(-1, f->engine->ops->answer(f->engine, f->asked, 0, NULL));
+	}
+}
+
+static void only_what_is_open_can_be_taken_back(void **state)
+{
+	struct fix *f = *state;
+
+	f->choice = APPROVAL_ONCE;
+	with_services(f, &asking);
+	run(f, TURN(BACK("0") "," BACK("null") "," BACK(
+		       "{}") ","
+			     "{\"send\":{\"method\":\"$/cancel_request\"}}," BASH(
+				     "sleep 600") "," BACK("0") "," LATER("terminal/wait_for_exit",
+				     "\"terminalId\":\"term-1\"") "," BACK("\"1\"") "," BACK("1") "," ON("kill",
+				     "1") "," ON("wait_for_exit", "1")));
+	assert_int_equal(ENGINE_OK, f->fail);
+	assert_int_equal(1, count(f, "\"id\":1,\"error\":{\"code\":-32800"));
+	await(f, "\"signal\":\"SIG"); /* the other wait is answered */
+	assert_null(strstr(str_cstr(&f->seen), "{withdrawn}"));
+}
+
 static void a_stop_cancels_a_form_at_once(void **state)
 {
 	static const int choices[] = { 0, LEAVE_OPEN };
@@ -802,6 +866,8 @@ int main(void)
 		T(a_form_is_asked_question_by_question),
 		T(so_many_must_be_chosen),
 		T(a_form_is_bounded),
+		T(what_the_agent_takes_back_is_not_asked_any_more),
+		T(only_what_is_open_can_be_taken_back),
 		T(a_stop_cancels_a_form_at_once),
 	};
 

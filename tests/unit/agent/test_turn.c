@@ -358,8 +358,15 @@ static void stands_still_while_a_question_is_open(void **state)
 	loop_turn_clock(f->loop, 100000);
 	step(f);
 	assert_int_equal(0, f->fake.cancels);
+	second.id = "s";
+	f->fake.engine.on_event(f->fake.engine.arg, &second);
 	assert_int_equal(0, turns_answer(f->turns, "r", -1, &e));
 	assert_int_equal(-1, f->fake.choice);
+	loop_turn_clock(f->loop, 100000);
+	step(f);
+	assert_int_equal(0, f->fake.cancels);
+	second.type = ENGINE_WITHDRAWN; /* nobody answers it any more */
+	f->fake.engine.on_event(f->fake.engine.arg, &second);
 	loop_turn_clock(f->loop, 399);
 	step(f);
 	assert_int_equal(0, f->fake.cancels);

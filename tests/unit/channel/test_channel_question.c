@@ -320,6 +320,41 @@ static void the_code_counts_too(void **state)
 	assert_int_equal(2, h->engine.choice);
 }
 
+static void withdraw(struct house *h, const char *id)
+{
+	struct engine_event ev = { .type = ENGINE_WITHDRAWN, .id = id };
+
+	ev.turn = h->engine.turn;
+	h->engine.engine.on_event(h->engine.engine.arg, &ev);
+}
+
+static void what_is_withdrawn_is_closed(void **state)
+{
+	struct house *h = *state;
+
+	ask(h, "q1", "ls");
+	withdraw(h, "q2"); /* another one */
+	withdraw(h, "q1");
+	house_hear(h, OWNER, "1");
+	house_wait(h, 2000);
+	assert_int_equal(0, h->engine.answers);
+	assert_non_null(strstr(last(h), "closed"));
+	/* nor is one shown that was still on its way */
+	h->w.wire.hold = true;
+	fake_ask(&h->engine, ENGINE_APPROVAL, "q3", "first", yes_no);
+	settle(h->w.loop);
+	fake_ask(&h->engine, ENGINE_APPROVAL, "q4", "never shown", yes_no);
+	withdraw(h, "q4");
+	h->w.wire.hold = false;
+	fake_land(&h->w.wire, CHAN_ACCEPTED);
+	house_wait(h, 2000);
+	assert_int_equal(1, fake_count(&h->w.wire, "first"));
+	assert_int_equal(0, fake_count(&h->w.wire, "never shown"));
+	house_hear(h, OWNER, "1");
+	assert_int_equal(1, h->engine.answers);
+	assert_string_equal("q3", h->engine.answered_id);
+}
+
 static void near_misses_never_consent(void **state)
 {
 	static const char *const texts[] = { "允许", " 允许。", "@bot 允许", "allow!",
@@ -783,6 +818,7 @@ int main(void)
 		T(where_several_may_be_chosen_their_numbers_count),
 		T(near_misses_among_several_do_not_count),
 		T(the_code_counts_too),
+		T(what_is_withdrawn_is_closed),
 		T(near_misses_never_consent),
 		T(a_number_out_of_range_is_told),
 		T(with_two_open_the_code_is_required),
