@@ -24,10 +24,7 @@ class Browser:
         self.packages = install(BUILD, "browser", PACKAGES)
         self.pictures = os.path.join(BUILD, "page")
         self.samples = os.path.join(self.pictures, "samples")
-        os.makedirs(self.samples, exist_ok=True)
-        for name, make in samples.ALL.items():
-            with open(os.path.join(self.samples, name), "wb") as f:
-                f.write(make())
+        samples.write_all(self.samples)
 
     def run(self, script, where):
         """where: the simulator's line. The script's exit code."""

@@ -2,6 +2,7 @@
 what an agent sends back. Every maker gives bytes, the same ones each time."""
 
 import io
+import os
 import struct
 import zipfile
 import zlib
@@ -220,6 +221,14 @@ def pattern(size):
     """What the simulator makes of {"size": N}."""
     block = bytes((i * 31 + (i >> 8)) & 255 for i in range(65536))
     return (block * (size // 65536 + 1))[:size]
+
+
+def write_all(folder):
+    """Each of ALL as a file of its name."""
+    os.makedirs(folder, exist_ok=True)
+    for name, make in ALL.items():
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(make())
 
 
 ALL = {"a.png": png, "alpha.png": lambda: png(alpha=128), "a.jpg": jpeg, "turned.jpg": lambda: jpeg(orientation=6),

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import samples
 from harness import BUILD, SIM
 from npm_tools import find_node, install
 
@@ -18,7 +19,7 @@ def main():
     node = find_node(BUILD, OLDEST)
     packages = install(BUILD, "official", CLIENT)
     folder = os.path.join(BUILD, "npm", "run")
-    os.makedirs(folder, exist_ok=True)
+    samples.write_all(os.path.join(folder, "samples"))
     sim = subprocess.Popen([SIM, "--dir", folder, "--tls", "--hold-ms", "300"], stdout=subprocess.PIPE)
     try:
         where = json.loads(sim.stdout.readline())
@@ -27,6 +28,7 @@ def main():
              os.path.join(HERE, "npm", "official.mjs")],
             env={**os.environ, "SIM": json.dumps(where), "PACKAGES": packages,
                  "NODE_EXTRA_CA_CERTS": where["ca"], "HOME": folder, "TMPDIR": folder,
+                 "SAMPLES": os.path.join(folder, "samples"),
                  "OPENCLAW_STATE_DIR": os.path.join(folder, "state"), "NODE_NO_WARNINGS": "1"},
             timeout=240, stdin=subprocess.DEVNULL).returncode
     finally:

@@ -1,5 +1,6 @@
 // The official client logs in, polls, sends, types, and moves files against kairo-sim, over TLS.
 import assert from 'node:assert/strict';
+import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -35,6 +36,26 @@ const accounts = await load('auth/accounts.js');
 const send = await load('messaging/send.js');
 const upload = await load('cdn/upload.js');
 const cdn = await load('cdn/pic-decrypt.js');
+const media = await load('media/media-download.js');
+const sendMedia = await load('messaging/send-media.js');
+const partial = await load('messaging/partial-quote.js');
+const inbound = await load('messaging/inbound.js');
+
+const samples = fs.readdirSync(process.env.SAMPLES).map(name => path.join(process.env.SAMPLES, name));
+const sha256 = data => crypto.createHash('sha256').update(data).digest('hex');
+async function poll() {
+	const got = await api.getUpdates({ ...account, get_updates_buf: account.cursor });
+	Object.assign(account, { cursor: got.get_updates_buf, context: got.msgs.at(-1).context_token });
+	return got.msgs;
+}
+// A file from the phone, as the client keeps it.
+async function received(spec) {
+	const made = (await control('inject', { media: spec })).messages[0];
+	let kept;
+	await media.downloadMediaFromItem((await poll())[0].item_list[0], { cdnBaseUrl: sim.cdn, label: 'test', log: () => {}, errLog: e => { throw new Error(e); },
+		saveMedia: async data => { kept = data; return { path: 'kept' }; } });
+	return { made, kept };
+}
 
 async function logIn(during) {
 	const started = await login.startWeixinLoginWithQr({ force: true });
@@ -133,36 +154,91 @@ const steps = {
 		assert.equal(await count('typing'), 1);
 		assert.equal(await count('typing_stop'), 1);
 	},
-	async 'sends a file and a picture that the phone opens'() {
-		const file = path.join(process.env.TMPDIR, 'hello.txt');
-		fs.writeFileSync(file, 'hello ilink');
-		const opts = { ...account, contextToken: account.context };
-		const target = { filePath: file, toUserId: account.user, opts, cdnBaseUrl: sim.cdn };
-		const asFile = await upload.uploadFileAttachmentToWeixin(target);
-		await send.sendFileMessageWeixin({ to: account.user, text: 'here', fileName: 'hello.txt', uploaded: asFile, opts });
-		const asImage = await upload.uploadFileToWeixin(target);
-		await send.sendImageMessageWeixin({ to: account.user, text: '', uploaded: asImage, opts });
-		const media = (await control('sent')).sent.filter(d => d.media);
-		assert.deepEqual(media.map(d => d.media_state), ['opens', 'opens']);
-		const plain = await (await fetchReal(`${sim.control}/control/media?id=${media[0].media}`)).text();
-		assert.equal(plain, 'hello ilink');
+	async 'sends files of every kind that the phone opens, unchanged'() {
+		await control('set', { quota: 100 });
+		const files = [...samples];
+		for (const size of [0, 1, 15, 16, 17, 1 << 20]) {
+			files.push(path.join(process.env.TMPDIR, `size-${size}.bin`));
+			fs.writeFileSync(files.at(-1), crypto.randomBytes(size));
+		}
+		const before = (await control('sent')).last, opts = { ...account, contextToken: account.context };
+		for (const file of files)
+			await sendMedia.sendWeixinMediaFile({ filePath: file, to: account.user, text: '', opts, cdnBaseUrl: sim.cdn });
+		const shown = (await control('sent?since=' + before)).sent;
+		assert.deepEqual(shown.map(d => d.media_state), files.map(() => 'opens'));
+		assert.deepEqual(shown.map(d => d.file.sha256), files.map(f => sha256(fs.readFileSync(f))));
+		assert.deepEqual(new Set(shown.map(d => d.file.kind)), new Set(['image', 'video', 'file']));
+		const plain = await (await fetchReal(`${sim.control}/control/media?id=${shown[0].media}`)).arrayBuffer();
+		assert.equal(sha256(Buffer.from(plain)), shown[0].file.sha256);
+	},
+	async 'sends a caption before its picture'() {
+		const before = (await control('sent')).last, opts = { ...account, contextToken: account.context };
+		await sendMedia.sendWeixinMediaFile({ filePath: path.join(process.env.SAMPLES, 'a.png'), to: account.user, text: 'look', opts, cdnBaseUrl: sim.cdn });
+		assert.deepEqual((await control('sent?since=' + before)).sent.map(d => d.text || d.file.kind), ['look', 'image']);
+		await control('set', { quota: 10 });
+	},
+	async 'uploads by the address that it builds when it is told none'() {
+		await control('fault', { endpoint: 'getuploadurl', kind: 'no_full_url' });
+		const up = await upload.uploadFileToWeixin({ filePath: samples[0], toUserId: account.user, opts: account, cdnBaseUrl: sim.cdn });
+		assert.ok(up.downloadEncryptedQueryParam);
+		await control('fault', { endpoint: 'getuploadurl', kind: 'no_url' });
+		await assert.rejects(upload.uploadFileToWeixin({ filePath: samples[0], toUserId: account.user, opts: account, cdnBaseUrl: sim.cdn }), /no upload URL/);
+	},
+	async 'gives up an upload that the CDN refuses, and says its reason'() {
+		await control('fault', { endpoint: 'cdn_upload', kind: 'cdn_error', errmsg: 'expired' });
+		await assert.rejects(upload.uploadFileToWeixin({ filePath: samples[0], toUserId: account.user, opts: account, cdnBaseUrl: sim.cdn }), /403: expired/);
 	},
 	async 'retries an upload that the CDN fails twice'() {
-		const file = path.join(process.env.TMPDIR, 'hello.txt');
-		await control('fault', { endpoint: 'cdn_upload', kind: '500', times: 1 });
+		const file = samples[0];
+		await control('fault', { endpoint: 'cdn_upload', kind: 'cut_body', bytes: 1 });
 		await control('fault', { endpoint: 'cdn_upload', kind: 'no_param', times: 1 });
 		const up = await upload.uploadFileAttachmentToWeixin({ filePath: file, toUserId: account.user, opts: account, cdnBaseUrl: sim.cdn });
 		assert.ok(up.downloadEncryptedQueryParam);
 	},
-	async 'fetches and decrypts what the person sends'() {
+	async 'fetches and decrypts files of every kind that the person sends'() {
+		for (const file of samples) {
+			const data = fs.readFileSync(file), data_b64 = data.toString('base64'), name = path.basename(file);
+			const kind = /png|jpg|gif|webp|heic/.test(name) ? 'image' : /mp4/.test(name) ? 'video' : /silk/.test(name) ? 'voice' : 'file';
+			for (const key_form of kind === 'image' ? ['hex', 'raw', 'aeskey', 'none'] : ['hex', 'raw']) {
+				const { made, kept } = await received({ kind, name, data_b64, key_form });
+				assert.equal(sha256(kept), sha256(data), name + ' ' + key_form);
+				assert.equal(made.file.sha256, sha256(data), name);
+			}
+		}
+		for (const size of [0, 1, 15, 16, 17, 1 << 20]) {
+			const { made, kept } = await received({ kind: 'file', name: 'a', size });
+			assert.deepEqual([kept.length, sha256(kept)], [size, made.file.sha256]);
+		}
+	},
+	async 'fetches by the address that it builds'() {
 		await control('inject', { media: { kind: 'file', name: 'a.txt', text: 'from the phone' } });
-		const got = await api.getUpdates({ ...account, get_updates_buf: account.cursor });
-		const media = got.msgs[0].item_list[0].file_item.media;
-		const plain = await cdn.downloadAndDecryptBuffer(media.encrypt_query_param, media.aes_key, sim.cdn, 'test', media.full_url);
-		assert.equal(plain.toString(), 'from the phone');
-		const built = await cdn.downloadAndDecryptBuffer(media.encrypt_query_param, media.aes_key, sim.cdn, 'test');
+		const m = (await poll())[0].item_list[0].file_item.media;
+		const built = await cdn.downloadAndDecryptBuffer(m.encrypt_query_param, m.aes_key, sim.cdn, 'test');
 		assert.equal(built.toString(), 'from the phone');
-		Object.assign(account, { cursor: got.get_updates_buf, context: got.msgs[0].context_token });
+	},
+	async 'keeps nothing of a broken download'() {
+		for (const fault of [{ kind: 'bad_padding' }, { kind: 'cut', bytes: 8 }, { kind: 'cdn_error', status: 404 }]) {
+			await control('fault', { endpoint: 'cdn_download', ...fault });
+			await assert.rejects(received({ kind: 'file', name: 'a.txt', text: 'from the phone' }), fault.kind);
+		}
+	},
+	async 'finds what is quoted, and the part of it'() {
+		const text = '早上好，今天天气不错。早上好，明天也不错。';
+		const first = (await control('inject', { text })).messages[0];
+		await poll();
+		const context = async quote => {
+			await control('inject', { text: 'this?', quote: { of: first.id, ...quote } });
+			const m = (await poll())[0], ref = m.item_list[0].ref_msg;
+			return [inbound.weixinMessageToMsgContext(m, account.id), ref.partial_text && partial.resolvePartialQuote(text, ref.partial_text)];
+		};
+		for (let i = 0; i < 2; i++)          // as a number and as a string
+			for (const style of ['svr_id', 'msg_id'])
+				assert.equal((await context({ style }))[0].ReplyToId, first.id);
+		assert.equal((await context({ style: 'inline' }))[0].ReplyToBody, `${text} | ${text}`);
+		for (const [part, nth] of [['明天也不错', 0], ['早上好', 1], ['。', 1], [text.slice(0, 11), 0]])
+			for (const index of part.length > 1 ? ['global', 'relative'] : ['global'])
+				assert.deepEqual((await context({ part, nth, index }))[1], { resolved: part, fallback: false }, part + ' ' + index);
+		assert.equal((await context({ part: '好，明天', md5: false }))[1].resolved, '好，明天');
 	},
 	async 'takes a refusal for one'() {
 		await control('set', { quota: 1 });
