@@ -5,22 +5,14 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "model.h"
+#include "demo-private.h"
 
 #define LONG_SECTIONS 140  /* over ten messages, in either language */
 #define SHOW_MAX      1200 /* bytes of a tool's result that are shown */
-
-struct demo {
-	const struct json *request;
-	struct view user;   /* the newest words of the person */
-	struct view result; /* of the tool that was called since; p NULL: none */
-	struct view called; /* that tool's name */
-	bool zh;
-	struct demo_answer *out;
-};
+#define WORDS_MAX     ((size_t)1 << 20)
 
 /* --- Reading the request ---------------------------------------------------------------------- */
-/* Content is a string, or parts of which the texts count. */
+/* A tool's result is a string, or parts of which the last text counts. */
 static struct view content_of(const struct json *message)
 {
 	const struct json *c = json_member(message, "content");
@@ -32,6 +24,43 @@ static struct view content_of(const struct json *message)
 		if (json_type(part) == JSON_OBJECT && opt_str(part, "text", NULL).p)
 			v = opt_str(part, "text", NULL);
 	return v;
+}
+
+static void read_text(struct demo *d, struct view text)
+{
+	while (text.n) {
+		size_t end = view_find(text, '\n');
+		struct view line = view_cut(text, end);
+		struct attached f;
+
+		text = view_from(text, end + 1);
+		if (!read_attached(line, &f)) {
+			str_addf(&d->words, "%s%.*s", d->words.n ? "\n" : "", VIEW_FMT(line));
+			continue;
+		}
+		if (d->nfiles < FILES_MAX)
+			d->files[d->nfiles++] = f;
+		if (is_picture(&f) && f.path.p)
+			d->picture = f.path;
+	}
+}
+
+/* What the person wrote last, in one string or in parts. */
+static void read_user(struct demo *d, const struct json *message)
+{
+	const struct json *c = json_member(message, "content");
+	struct view v = VIEW_NONE;
+
+	str_reset(&d->words);
+	d->message = message;
+	d->nfiles = 0;
+	d->result = VIEW_NONE;
+	if (c && json_str(c, &v) == 0)
+		read_text(d, v);
+	else if (c)
+		json_each(part, c)
+			if (json_type(part) == JSON_OBJECT)
+				read_text(d, opt_str(part, "text", NULL));
 }
 
 static struct view called_name(const struct json *message)
@@ -63,8 +92,7 @@ static void read_request(struct demo *d)
 		struct view role = opt_str(m, "role", "");
 
 		if (view_eqs(role, "user")) {
-			d->user = content_of(m);
-			d->result = VIEW_NONE;
+			read_user(d, m);
 		} else if (view_eqs(role, "assistant")) {
 			d->called = called_name(m);
 		} else if (view_eqs(role, "tool")) {
@@ -73,7 +101,8 @@ static void read_request(struct demo *d)
 				d->result = VIEW("");
 		}
 	}
-	d->zh = has_cjk(d->user);
+	d->user = view_trim(str_view(&d->words));
+	d->zh = has_cjk(d->user.n || !d->nfiles ? d->user : d->files[0].what);
 }
 
 /* --- Words ------------------------------------------------------------------------------------ */
@@ -97,7 +126,7 @@ static bool says(const struct demo *d, const char *word)
 	return false;
 }
 
-static bool says_any(const struct demo *d, const char *const *words)
+bool says_any(const struct demo *d, const char *const *words)
 {
 	for (; *words; words++)
 		if (says(d, *words))
@@ -105,13 +134,12 @@ static bool says_any(const struct demo *d, const char *const *words)
 	return false;
 }
 
-static void say(struct demo *d, const char *zh, const char *en)
+void say(struct demo *d, const char *zh, const char *en)
 {
 	str_adds(&d->out->text, d->zh ? zh : en);
 }
 
-/* A word that looks like a file name: the first with a dot inside it. */
-static struct view file_named(struct view text)
+struct view file_named(struct view text)
 {
 	static const char set[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-/";
@@ -129,7 +157,7 @@ static struct view file_named(struct view text)
 }
 
 /* --- Calling tools ---------------------------------------------------------------------------- */
-static bool offered(const struct demo *d, const char *name)
+bool offered(const struct demo *d, const char *name)
 {
 	const struct json *tools = json_member(d->request, "tools");
 
@@ -139,8 +167,8 @@ static bool offered(const struct demo *d, const char *name)
 	return false;
 }
 
-static void call(struct demo *d, const char *name, const char *key1, struct view value1,
-	const char *key2, struct view value2)
+void call(struct demo *d, const char *name, const char *key1, struct view value1, const char *key2,
+	struct view value2)
 {
 	struct json_out w;
 
@@ -180,7 +208,8 @@ static void scene_hello(struct demo *d)
 		"- **表格**：看表格和代码在手机上的样子\n"
 		"- **运行命令**：看策略怎样拒绝；设了 `policy.shell = \"ask\"` 时会先问你\n"
 		"- **长文**：很长的回答，之后发 `/more` 取剩下的部分\n"
-		"- **慢一点**：慢慢说，期间可以发 `/stop`\n",
+		"- **慢一点**：慢慢说，期间可以发 `/stop`\n"
+		"- 发来图片或文件：我说说收到了什么；**发个文件**：我发一个给你\n",
 		"Hello! I am the **demo model** inside kairo-sim, not a real language model: I pick one of a "
 		"few fixed answers by the words you use, so that you can try Kairo end to end.\n\nTry:\n\n"
 		"- **list files**: I call `list_dir`\n"
@@ -189,12 +218,13 @@ static void scene_hello(struct demo *d)
 		"- **table**: how tables and code look on the phone\n"
 		"- **run a command**: how the policy refuses, or with `policy.shell = \"ask\"` asks you first\n"
 		"- **long**: a very long answer; send `/more` for the rest\n"
-		"- **slow**: I take my time, so that you can send `/stop`\n");
+		"- **slow**: I take my time, so that you can send `/stop`\n"
+		"- a picture or a file: I tell what I was given; **send me a file**: I send you one\n");
 }
 
 /* Many lines as code, without the head in brackets; one is quoted, since that is what a phone
  * wraps. */
-static void show_result(struct demo *d)
+void show_result(struct demo *d)
 {
 	struct view v = view_trim(d->result);
 	size_t end = view_find(v, '\n');
@@ -394,6 +424,14 @@ static void choose(struct demo *d)
 		{ WORDS("hello", "hi", "hey", "help", "你好", "您好", "嗨", "帮助"), scene_hello },
 	};
 
+	if (says_any(d, demo_send_words)) {
+		demo_send(d);
+		return;
+	}
+	if (demo_got_media(d)) {
+		demo_media(d);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
 		if (says_any(d, scenes[i].words)) {
 			scenes[i].scene(d);
@@ -404,12 +442,13 @@ static void choose(struct demo *d)
 
 void demo_answer(const struct json *request, struct demo_answer *a)
 {
-	struct demo d = { .request = request, .out = a };
+	struct demo d = { .request = request, .words = STR_INIT(WORDS_MAX), .out = a };
 
 	*a = (struct demo_answer){ .text = STR_INIT((size_t)1 << 20),
 		.call = { .arguments = STR_INIT((size_t)256 << 10) } };
 	read_request(&d);
 	choose(&d);
+	str_release(&d.words);
 }
 
 void demo_release(struct demo_answer *a)

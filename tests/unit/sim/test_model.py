@@ -71,6 +71,40 @@ class Demo(Model):
     def test_it_tries_a_command_that_was_never_offered(self):
         self.assertEqual(self.call_of("运行命令"), ("shell", {"command": "uname -a"}))
 
+    def test_it_tells_what_came_with_a_message(self):
+        said = self.message({"role": "user", "content": [
+            {"type": "text", "text": "[attachment: picture list.png, image/png, 109 B, /m/k/list.png]\n"
+                                     "[attachment: file a.pdf, application/pdf, 544 B, /m/k/a.pdf]\n"
+                                     "[attachment: video, not received: it is over 100 MB]\nwhat is this?"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGVsbG8="}}]})["content"]
+        for line in ("picture list.png, image/png, 109 B\n", "file a.pdf, application/pdf, 544 B\n",
+                     "video, not received", "image/png, 5 B"):
+            self.assertIn(line, said)
+        self.assertNotIn("/m/k", said)
+        self.assertIn("你发来了", self.message("[附件：图片 a.png，image/png，109 B，/m/a.png]")["content"])
+
+    def test_it_reads_a_text_that_came(self):
+        words = "[attachment: file notes.txt, text/plain, 3 B, /m/my notes.txt]\nlook"
+        self.assertEqual(self.call_of(words), ("read_file", {"path": "/m/my notes.txt"}))
+        call = {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "read_file", "arguments": "{}"}}]}
+        said = self.message(words, call, {"role": "tool", "tool_call_id": "c", "content": "abc"})
+        self.assertIn("abc", said["content"])
+
+    def test_it_sends_a_file_by_the_tool_or_by_a_tag(self):
+        self.assertIn("````file:demo.md\n# Demo\n", self.message("send me a file")["content"])
+        self.assertIn("````file:演示.md\n", self.message("发个文件")["content"])
+        tools = [{"type": "function", "function": {"name": "send_file", "parameters": {}}}]
+        f = self.message("send me a.pdf", tools=tools)["tool_calls"][0]["function"]
+        self.assertEqual((f["name"], json.loads(f["arguments"])), ("send_file", {"path": "a.pdf"}))
+        self.assertIn("[send-file: a.pdf]", self.message("把 a.pdf 发给我")["content"])
+
+    def test_it_sends_the_picture_back_that_it_was_given(self):
+        self.assertIn("no picture", self.message("send me a picture")["content"])
+        said = self.message("[attachment: picture a.png, image/png, 109 B, /m/a.png]",
+                            {"role": "assistant", "content": "ok"}, "send the picture back")
+        self.assertIn("[send-image: /m/a.png]", said["content"])
+
     def test_it_tells_what_a_tool_answered(self):
         call = {"role": "assistant", "content": None, "tool_calls": [
             {"id": "c", "type": "function", "function": {"name": "list_dir", "arguments": "{}"}}]}
