@@ -162,6 +162,7 @@ static int spawn(pid_t *pid, const struct command_plan *p, int out, int err)
 
 int command_start(struct command *c, const struct command_plan *plan, struct err *e)
 {
+	bool one = plan->on_output && !plan->apart;
 	int out[2] = { -1, -1 }, err[2] = { -1, -1 }, rc = -1, failed;
 
 	memset(c, 0, sizeof(*c));
@@ -180,7 +181,7 @@ int command_start(struct command *c, const struct command_plan *plan, struct err
 		rc = err_sys(e, "a pipe");
 		goto out;
 	}
-	failed = spawn(&c->pid, plan, out[1], plan->on_output ? out[1] : err[1]);
+	failed = spawn(&c->pid, plan, out[1], one ? out[1] : err[1]);
 	if (failed != 0) {
 		errno = failed;
 		rc = err_sys(e, "%s cannot be run", plan->path);
@@ -190,7 +191,7 @@ int command_start(struct command *c, const struct command_plan *plan, struct err
 	out[0] = -1;
 	c->on_output = plan->on_output;
 	c->arg = plan->arg;
-	if (!plan->on_output) {
+	if (!one) {
 		c->err = err[0];
 		err[0] = -1;
 	}
@@ -224,7 +225,7 @@ static void take_output(const struct command *c, int *fd, struct evidence *ev, s
 	char buf[65536];
 	ssize_t n = read(*fd, buf, max < sizeof(buf) ? max : sizeof(buf));
 
-	if (n > 0 && c->on_output)
+	if (n > 0 && c->on_output && fd == &c->out)
 		c->on_output(c->arg, (struct view){ buf, (size_t)n });
 	else if (n > 0)
 		evidence_add(ev, (struct view){ buf, (size_t)n });

@@ -36,6 +36,7 @@ struct command_plan {
 	/* It gets what the program says, stdout and stderr in one, in place of the evidence. */
 	void (*on_output)(void *arg, struct view piece);
 	void *arg;
+	bool apart; /* on_output gets stdout alone; of stderr there is evidence as ever */
 };
 
 struct command {

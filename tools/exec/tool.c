@@ -23,6 +23,7 @@ static const struct {
 	{ "create_project", tool_create_project, FENCE_FILES, 0 },
 	{ "parse_python", tool_parse_python, FENCE_PROGRAMS, 0 },
 	{ "shell", tool_shell, FENCE_PROGRAMS, 0 },
+	{ "program", tool_program, FENCE_PROGRAMS, 0 },
 };
 
 tool_fn *tool_find(struct view name)

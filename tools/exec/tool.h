@@ -42,7 +42,7 @@ struct tool_job {
 typedef int tool_fn(struct tool_job *j, struct err *e);
 
 tool_fn tool_read_file, tool_read_text, tool_list_dir, tool_glob, tool_grep, tool_write_file,
-	tool_shell, tool_apply_patch, tool_create_project, tool_parse_python;
+	tool_shell, tool_apply_patch, tool_create_project, tool_parse_python, tool_program;
 
 /* A first step ahead of the fence, for what libc loads from files. What it leaves in *prepared is
  * the tool's to free. */
