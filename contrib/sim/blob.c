@@ -287,6 +287,7 @@ int blob_fill(struct blobs *all, struct blob *b, struct view plain, bool encrypt
 	b->raw_size = (int64_t)plain.n;
 	rand_bytes(b->key, sizeof(b->key));
 	if (digest_open(&d) < 0 || digest_piece(&d, plain) < 0 ||
+		str_reserve(&b->bytes, plain.n + 16) < 0 ||
 		(encrypt ? blob_encrypt(b, plain, true, &b->bytes) : str_add(&b->bytes, plain)) < 0)
 		goto out;
 	digest_hex(d.md5, md5);

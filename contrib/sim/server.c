@@ -269,7 +269,8 @@ static int body_take(struct hreq *r, struct evbuffer *in)
 	ev_ssize_t got;
 
 	n = n < r->want ? n : r->want;
-	if (n && str_reserve(&r->body, n) < 0)
+	/* What is announced at once: growing would hold it twice. */
+	if (n && str_reserve(&r->body, r->chunked ? n : r->want) < 0)
 		return -1;
 	if (n) {
 		got = evbuffer_remove(in, r->body.p + r->body.n, n);
