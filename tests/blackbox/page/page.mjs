@@ -322,16 +322,21 @@ const steps = {
 		assert.equal(await page.$$eval('#chat .file img, #chat script', l => l.length), 0);
 	},
 	async 'fits every phone and gives each control a name'() {
+		await (await page.$('#file')).uploadFile(sample('a.silk'), sample('turned.jpg'), sample('a.docx'));
+		await page.$$eval('.row.me .cite', l => l.at(-1).click());
+		await page.waitForSelector('.staged input');
 		for (const width of [320, 360, 390, 430, 700, 1200]) {
 			await page.setViewport({ width, height: 720 });
-			const over = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth || document.querySelector('#chat').scrollWidth > document.querySelector('#chat').clientWidth);
+			const over = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth || [...document.querySelectorAll('#chat, #bar, #tray')].some(e => e.scrollWidth > e.clientWidth));
 			assert.equal(over, false, 'too wide at ' + width);
+			if (width === 320) await picture(page, 'narrow');
 		}
 		await page.setViewport({ width: 390, height: 844, deviceScaleFactor: 2 });
 		const names = await page.evaluate(() => [...document.querySelectorAll('button, textarea, [role=log]')].filter(e => e.offsetParent)
 			.filter(e => !(e.getAttribute('aria-label') || e.innerText.trim() || e.placeholder)).map(e => e.outerHTML.slice(0, 80)));
 		assert.deepEqual(names, []);
 		assert.equal(await page.$eval('#chat', c => c.getAttribute('aria-live')), 'polite');
+		await page.$$eval('.staged .away, #reply .away', l => l.forEach(b => b.click()));
 		assert.equal(await page.evaluate(() => document.documentElement.lang), 'en');
 	},
 	async 'speaks Chinese, and has a dark side'() {
