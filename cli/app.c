@@ -34,7 +34,7 @@ struct app {
 	struct account *account;
 	struct daemon_claim *claim;
 	struct workshop shop;
-	struct http *poll_http, *api_http;
+	struct http *poll_http, *api_http, *cdn_http;
 	struct channel *channel;
 	struct control *control;
 	struct httpd *socket;
@@ -443,11 +443,17 @@ static int open_channel(struct app *a, struct err *e)
 	if (http_open(&a->poll_http, a->loop, &rules, a->log, e) < 0 ||
 		http_open(&a->api_http, a->loop, &rules, a->log, e) < 0)
 		return -1;
+	if (a->cfg->ilink.cdn_direct)
+		rules.proxy = NULL;
+	if (http_open(&a->cdn_http, a->loop, &rules, a->log, e) < 0)
+		return -1;
 	const struct ilink_env env = {
 		.loop = a->loop,
 		.log = a->log,
 		.poll_http = a->poll_http,
 		.api_http = a->api_http,
+		.cdn_http = a->cdn_http,
+		.cdn_url = a->cfg->ilink.cdn_url[0] ? a->cfg->ilink.cdn_url : NULL,
 		.loopback = a->cfg->network.allow_loopback,
 		.client_version =
 			a->cfg->ilink.client_version[0] ? a->cfg->ilink.client_version : NULL,
@@ -530,6 +536,7 @@ static void app_close(struct app *a)
 	if (a->channel)
 		a->channel->ops->close(&a->channel);
 	workshop_close(&a->shop);
+	http_close(&a->cdn_http);
 	http_close(&a->api_http);
 	http_close(&a->poll_http);
 	sigwatch_free(&a->term);

@@ -153,6 +153,10 @@ static const struct row rows[] = {
 	{ STRING("ilink.bot_agent", ilink.bot_agent, NULL,
 		"bot_agent declared to the WeChat server") },
 	{ STRING("ilink.route_tag", ilink.route_tag, NULL, "value of the SKRouteTag header") },
+	{ STRING("ilink.cdn_url", ilink.cdn_url, NULL,
+		"another media server for when WeChat names none, as a simulator's") },
+	{ BOOL("ilink.cdn_direct", ilink.cdn_direct,
+		"reach the media server without network.proxy") },
 };
 
 enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -434,6 +438,7 @@ static int check(const struct config *c, const struct row *r, struct err *e)
 	switch (r->offset) {
 	case OFFSET(model.provider): return check_provider(name, get_string(c, r), e);
 	case OFFSET(model.base_url):
+	case OFFSET(ilink.cdn_url):
 	case OFFSET(network.proxy): return check_url(name, get_string(c, r), e);
 	case OFFSET(model.context_tokens):
 		return c->model.context_tokens == 0 || c->model.context_tokens >= WINDOW_MIN

@@ -73,7 +73,8 @@ struct config {
 	} acp;
 
 	struct {
-		char *client_version, *bot_agent, *route_tag; /* "" default */
+		char *client_version, *bot_agent, *route_tag, *cdn_url; /* "" default */
+		bool cdn_direct;
 	} ilink;
 };
 

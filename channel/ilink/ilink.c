@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "channel/ilink/api.h"
+#include "channel/ilink/cdn.h"
+#include "channel/ilink/fetch.h"
 #include "channel/ilink/link.h"
 #include "channel/ilink/notify.h"
 #include "channel/ilink/poll.h"
@@ -14,6 +16,7 @@
 struct ilink {
 	struct channel channel; /* first: an ilink is a channel */
 	struct api api;
+	struct cdn cdn;
 	struct account *acc;
 	struct chan_events ev;
 	struct link *link;
@@ -21,6 +24,7 @@ struct ilink {
 	struct poll *poll;
 	struct sender *sender;
 	struct typing *typing;
+	struct fetcher *fetcher;
 	struct timer *stop_limit;
 	bool started;
 	bool goodbye, quiet; /* notifystop is done; typing is off everywhere */
@@ -146,6 +150,18 @@ static void ilink_status(const struct channel *c, struct chan_status *out)
 	*out = *link_status(k->link);
 }
 
+static int ilink_fetch(struct channel *c, struct chan_fetch **out, const struct chan_source *src,
+	int fd, int64_t max, chan_fetched_cb *cb, void *arg, struct err *e)
+{
+	return fetch_start(out, ilink_of(c)->fetcher, src, fd, max, cb, arg, e);
+}
+
+static void ilink_abort_fetch(struct channel *c, struct chan_fetch **f)
+{
+	(void)c;
+	fetch_abort(f);
+}
+
 static void ilink_close(struct channel **c)
 {
 	struct ilink *k;
@@ -154,6 +170,7 @@ static void ilink_close(struct channel **c)
 		return;
 	k = ilink_of(*c);
 	*c = NULL;
+	fetcher_free(&k->fetcher);
 	typing_free(&k->typing);
 	sender_free(&k->sender);
 	poll_free(&k->poll);
@@ -173,11 +190,13 @@ static const struct channel_ops ilink_ops = {
 	.hurry = ilink_hurry,
 	.status = ilink_status,
 	.close = ilink_close,
+	.fetch = ilink_fetch,
+	.abort_fetch = ilink_abort_fetch,
 };
 
 static int open_parts(struct ilink *k, const struct ilink_env *env, struct err *e)
 {
-	if (api_init(&k->api, env, e) < 0 ||
+	if (api_init(&k->api, env, e) < 0 || cdn_init(&k->cdn, env, e) < 0 ||
 		account_check_url(view_of(account_base_url(k->acc)), env->loopback, e) < 0)
 		return -1;
 	api_hide(&k->api, account_token(k->acc));
@@ -186,6 +205,7 @@ static int open_parts(struct ilink *k, const struct ilink_env *env, struct err *
 		poll_new(&k->poll, &k->api, k->acc, k->link, k->notify, e) < 0 ||
 		sender_new(&k->sender, &k->api, k->acc, on_stale, k, e) < 0 ||
 		typing_new(&k->typing, &k->api, k->acc, e) < 0 ||
+		fetcher_new(&k->fetcher, &k->cdn, e) < 0 ||
 		timer_new(&k->stop_limit, env->loop, ilink_on_stop_limit, k, e) < 0)
 		return -1;
 	return 0;

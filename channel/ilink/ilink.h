@@ -18,10 +18,12 @@ struct ilink_env {
 	struct loop *loop;
 	struct log *log;
 	struct http *poll_http, *api_http; /* sends go on another connection than the poll */
-	bool loopback;                     /* network.allow_loopback: for simulators */
-	const char *client_version;        /* NULL: ILINK_CLIENT_VERSION */
-	const char *bot_agent;             /* NULL: "Kairo/<version> (linux; <machine>)" */
-	const char *route_tag;             /* SKRouteTag; NULL: none */
+	struct http *cdn_http; /* of the media server alone: its TLS is weaker; unused by a login */
+	const char *cdn_url;   /* NULL: ACCOUNT_CDN_URL */
+	bool loopback;         /* network.allow_loopback: for simulators */
+	const char *client_version; /* NULL: ILINK_CLIENT_VERSION */
+	const char *bot_agent;      /* NULL: "Kairo/<version> (linux; <machine>)" */
+	const char *route_tag;      /* SKRouteTag; NULL: none */
 };
 
 /* The account stays the caller's and must outlive the channel; the channel moves its cursor after

@@ -21,7 +21,7 @@ _kairo_values() {
 	policy.shell) echo deny allowlist ask ;;
 	policy.write | policy.web) echo allow ask deny ;;
 	model.provider) echo kimi deepseek zhipu step xfyun openai siliconflow ollama llamacpp ;;
-	model.stream | acp.fs | acp.terminal | acp.strict | network.allow_loopback | network.allow_fake_ip) echo true false ;;
+	model.stream | acp.fs | acp.terminal | acp.strict | network.allow_loopback | network.allow_fake_ip | ilink.cdn_direct) echo true false ;;
 	*_key) ;;
 	workspace | *_file) compgen -f -- "$2" ;;
 	esac

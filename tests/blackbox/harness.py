@@ -261,7 +261,7 @@ class Kairo:
 
     def set_up(self, login=True):
         self.config(workspace=self.workspace, network__allow_loopback=True, model__base_url=self.sim.model,
-                    model__name="demo", log_level="debug")
+                    model__name="demo", log_level="debug", ilink__cdn_url=self.sim.where["cdn"])
         if login:
             self.run("login", "--base-url", self.sim.api)
         return self

@@ -64,6 +64,8 @@ struct rig *rig_open(void)
 	r->srv = server_open(r->loop);
 	assert_int_equal(http_open(&r->poll, r->loop, &rules, r->log, &e), 0);
 	assert_int_equal(http_open(&r->api, r->loop, &rules, r->log, &e), 0);
+	r->depot = depot_open(r->loop);
+	assert_int_equal(http_open(&r->cdn, r->loop, &rules, r->log, &e), 0);
 	rig_login(r, RIG_BOT, RIG_TOKEN);
 	if (account_load(&r->acc, r->home, &e) < 0)
 		fail_msg("%s", e.msg);
@@ -71,6 +73,8 @@ struct rig *rig_open(void)
 		.log = r->log,
 		.poll_http = r->poll,
 		.api_http = r->api,
+		.cdn_http = r->cdn,
+		.cdn_url = depot_url(r->depot),
 		.loopback = true,
 		.bot_agent = "Example/1.0.0" };
 	if (ilink_open(&r->ch, &r->env, r->acc, &e) < 0)
@@ -90,6 +94,8 @@ void rig_close(struct rig **rp)
 	account_free(&r->acc);
 	http_close(&r->poll);
 	http_close(&r->api);
+	http_close(&r->cdn);
+	depot_close(&r->depot);
 	server_close(&r->srv);
 	log_close(&r->log);
 	loop_close(&r->loop);

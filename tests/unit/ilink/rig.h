@@ -3,6 +3,7 @@
 #define TESTS_ILINK_RIG_H
 
 #include "channel/ilink/ilink.h"
+#include "depot.h"
 #include "server.h"
 
 #define RIG_BOT   "0123456789ab@im.bot"
@@ -12,7 +13,8 @@
 struct rig {
 	struct loop *loop;
 	struct server *srv;
-	struct http *poll, *api;
+	struct depot *depot;
+	struct http *poll, *api, *cdn;
 	struct account *acc;
 	struct log *log;
 	struct channel *ch;

@@ -189,6 +189,11 @@ static void refuses_settings_that_cannot_be_sent(void **state)
 	env.client_version = "newest";
 	assert_int_equal(ilink_open(&c, &env, r->acc, &e), -1);
 	env = r->env;
+	env.cdn_url = "https://media.example/c2c";
+	assert_int_equal(ilink_open(&c, &env, r->acc, &e), -1);
+	assert_int_equal(e.code, E_DENIED);
+	assert_non_null(strstr(e.msg, "media server"));
+	env = r->env;
 	env.loopback = false; /* the account points at this machine */
 	assert_int_equal(ilink_open(&c, &env, r->acc, &e), -1);
 	assert_int_equal(e.code, E_DENIED);

@@ -237,31 +237,21 @@ static void is_cancelled_while_the_peer_takes_nothing(void **state)
 	got_release(&s.got);
 }
 
-/* Until the buffers of both ends are full. */
-static void fill(struct env *v, const struct source *s)
-{
-	int64_t before;
-
-	do {
-		before = s->at;
-		settle(v->l);
-	} while (s->at > before);
-}
-
 static void ends_when_the_peer_takes_nothing_more(void **state)
 {
 	struct source s = SOURCE((int64_t)64 << 20);
 	struct env v;
+	int turns = 0;
 
 	(void)state;
 	env_open(&v, &local_rules, &deaf, 1);
 	(void)start(&v, &s);
-	fill(&v, &s);
-	env_turn(&v, 50000);
-	settle(v.l);
-	assert_false(s.got.done);
-	env_turn(&v, 10000);
-	WAIT(v.l, s.got.done);
+	/* The kernel takes some at first, and now and then a little more. */
+	for (; !s.got.done; turns++) {
+		settle(v.l);
+		env_turn(&v, 10000);
+	}
+	assert_true(turns >= 6 && s.at < s.size);
 	assert_int_equal(s.got.fail, HTTP_FAIL_TIMEOUT);
 	assert_non_null(strstr(s.got.err.msg, "the request was not taken within 60000 ms"));
 	assert_false(s.got.sent);
