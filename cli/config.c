@@ -31,6 +31,7 @@ static const char *const presets[] = { "kimi", "claude", "codex", "gemini", "qwe
 static const char *const languages[] = { "auto", "zh", "en", NULL };
 static const char *const modes[] = { "native", "plain", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
+static const char *const sights[] = { "auto", "on", "off", NULL };
 static const char *const verdicts[] = { "allow", "ask", "deny", NULL };
 static const char *const shells[] = { "deny", "allowlist", "ask", NULL };
 static const char *const sandboxes[] = { "best", "required", NULL };
@@ -86,6 +87,8 @@ static const struct row rows[] = {
 	{ STRING("model.name", model.name, NULL, "the model's name at that provider"),
 		.env = "KAIRO_MODEL_NAME" },
 	{ BOOL_ON("model.stream", model.stream, "ask for answers as a stream, not as a whole") },
+	{ ENUM("model.vision", model.vision, "auto", sights, false,
+		"does the model take pictures? auto: by the model's name") },
 	{ PATH("model.api_key_file", model.api_key_file, NULL,
 		"file with the provider's key; kairo config set model.api_key --stdin makes one") },
 	{ INT("model.context_tokens", model.context_tokens, "0", 0, 100000000, false,

@@ -34,6 +34,7 @@ struct config {
 		char *name;         /* the provider's default one, or "", until set */
 		char *api_key_file; /* absolute; "" none */
 		bool stream;
+		char *vision; /* auto on off */
 		int64_t context_tokens, token_budget, max_iterations, idle_seconds;
 		char *system_prompt; /* added to the built-in one; "" none */
 		char *api_key; /* by config_load_key, from the environment or the file; "" none */

@@ -17,6 +17,13 @@ void model_choice_release(struct model_choice *c)
 	config_free(&c->would);
 }
 
+static enum react_vision vision_of(const struct config *cfg)
+{
+	return strcmp(cfg->model.vision, "on") == 0    ? VISION_ON
+	       : strcmp(cfg->model.vision, "off") == 0 ? VISION_OFF
+	                                               : VISION_AUTO;
+}
+
 struct react_model model_choice_now(const struct config *cfg)
 {
 	return (struct react_model){
@@ -26,6 +33,7 @@ struct react_model model_choice_now(const struct config *cfg)
 		.api_key = cfg->model.api_key,
 		.context_tokens = cfg->model.context_tokens,
 		.whole = !cfg->model.stream,
+		.vision = vision_of(cfg),
 	};
 }
 
@@ -70,7 +78,7 @@ static int check_key(const struct model_choice *c, const struct provider *p, str
 		p->name, p->name);
 }
 
-/* What of the settings this choice is. The window was given for the model before. */
+/* What of the settings this choice is. The window and the sight were given for the model before. */
 static size_t edits_of(const struct model_choice *c, const char *provider, const char *name,
 	struct config_edit edits[CONFIG_EDITS_MAX])
 {
@@ -78,6 +86,7 @@ static size_t edits_of(const struct model_choice *c, const char *provider, const
 
 	edits[n++] = (struct config_edit){ "model.name", name[0] ? name : NULL };
 	edits[n++] = (struct config_edit){ "model.context_tokens", NULL };
+	edits[n++] = (struct config_edit){ "model.vision", NULL };
 	if (strcmp(provider, current(c->cfg)->name) != 0) {
 		edits[n++] = (struct config_edit){ "model.provider", provider };
 		edits[n++] = (struct config_edit){ "model.base_url", NULL };

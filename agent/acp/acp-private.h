@@ -9,6 +9,7 @@
 #include "agent/acp/store.h"
 #include "agent/acp/stream.h"
 #include "agent/approval.h"
+#include "agent/pictures.h"
 #include "tools/host/mcp.h"
 
 #define GIVEN_MAX    8
@@ -24,6 +25,7 @@ enum acp_state {
 	ACP_STARTING,   /* the agent comes up */
 	ACP_OPENING,    /* the conversation's session is made or taken up again */
 	ACP_ASKING,     /* it is asked for something else: a list, a setting */
+	ACP_LOOKING,    /* the message's pictures are loaded */
 	ACP_PROMPTING,  /* the turn is the agent's */
 	ACP_CANCELLING, /* it was told to stop, and has not said that it did */
 	ACP_ENDING      /* the end is decided and on its way */
@@ -113,9 +115,10 @@ struct acp {
 	uint64_t turn;
 	enum origin origin;
 	char *conversation, *language;
-	struct str text;    /* what the user wrote */
-	struct str session; /* its id, once there is one */
-	struct live *here;  /* that session, once it is open */
+	struct str text;           /* what the user wrote */
+	struct pictures *enclosed; /* what came with it; NULL: nothing */
+	struct str session;        /* its id, once there is one */
+	struct live *here;         /* that session, once it is open */
 	enum order order;
 	struct view arg;  /* of the order; into text */
 	struct str notes; /* said in front of the answer */
@@ -209,6 +212,10 @@ int late_open(struct acp *a, struct err *e);
 void late_close(struct acp *a);
 void late_take(struct acp *a, struct live *l, const struct json *update);
 void late_flush(struct acp *a);
+
+/* enclosed.c: what came with a message, as blocks of a prompt. A slash command stands alone. */
+bool enclosed_wait(struct acp *a); /* it is loaded first, then prompt_begin is called again */
+void enclosed_put(struct acp *a, struct json_out *w);
 
 /* prompt.c: the turn itself. */
 void prompt_begin(struct acp *a);

@@ -11,8 +11,8 @@
 
 void acp_step(struct acp *a, enum acp_state to)
 {
-	static const char *const names[] = { "idle", "starting", "opening", "asking", "prompting",
-		"cancelling", "ending" };
+	static const char *const names[] = { "idle", "starting", "opening", "asking", "looking",
+		"prompting", "cancelling", "ending" };
 
 	if (a->state != to)
 		log_debug(a->log, "acp", "turn %llu: %s -> %s", (unsigned long long)a->turn,
@@ -101,6 +101,7 @@ static void turn_clear(struct acp *a)
 	free(a->conversation);
 	free(a->language);
 	a->conversation = a->language = NULL;
+	pictures_free(&a->enclosed);
 	str_release(&a->text);
 	str_release(&a->session);
 	str_release(&a->breach);
@@ -163,7 +164,8 @@ void acp_note(struct acp *a, const char *zh, const char *en, ...)
 
 static bool is_before_prompt(const struct acp *a)
 {
-	return a->state == ACP_STARTING || a->state == ACP_OPENING || a->state == ACP_ASKING;
+	return a->state == ACP_STARTING || a->state == ACP_OPENING || a->state == ACP_ASKING ||
+	       a->state == ACP_LOOKING;
 }
 
 /* An agent that was idle may be dead before anybody knows, and the message goes nowhere. */
@@ -226,8 +228,10 @@ static int load_turn(struct acp *a, const struct turn_input *in, struct err *e)
 	a->language = strdup(in->language ? in->language : "");
 	if (!a->conversation || !a->language || str_add(&a->text, in->text) < 0)
 		return err_set(e, E_NOMEM, "a message of %zu bytes", in->text.n);
-	return a->tools ? tools_turn_begin(a->tools, in->turn, in->conversation, own, in->media, e)
-	                : 0;
+	if (a->tools &&
+		tools_turn_begin(a->tools, in->turn, in->conversation, own, in->media, e) < 0)
+		return -1;
+	return pictures_open(&a->enclosed, a->tools, in, e);
 }
 
 static int acp_start(struct engine *g, const struct turn_input *in, struct err *e)

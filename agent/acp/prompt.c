@@ -130,6 +130,8 @@ void prompt_begin(struct acp *a)
 {
 	struct json_out *w;
 
+	if (enclosed_wait(a))
+		return;
 	if (a->late_of == a->here)
 		late_flush(a);
 	acp_stream_begin(a->stream);
@@ -142,6 +144,7 @@ void prompt_begin(struct acp *a)
 	json_put_str(w, "sessionId", str_view(&a->session));
 	json_open_array(w, "prompt");
 	put_text(w, str_view(&a->text));
+	enclosed_put(a, w);
 	put_instructions(a, w);
 	json_close_array(w);
 	a->prompted = loop_now(a->loop);

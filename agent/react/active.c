@@ -25,6 +25,7 @@ static int read_settings(struct active *a, const struct react_model *m, struct e
 	provider_contract(&a->contract, p, a->base_url, url.host, a->name);
 	a->set_up = a->base_url[0] && a->name[0];
 	a->stream = !m->whole;
+	a->sees = m->vision == VISION_AUTO ? a->contract.sees : m->vision == VISION_ON;
 	a->window = m->context_tokens > 0 ? m->context_tokens : a->contract.window;
 	if (a->window < WINDOW_MIN)
 		a->window = WINDOW_MIN;

@@ -16,6 +16,7 @@ struct active {
 	struct contract contract;
 	int64_t window;
 	bool stream;
+	bool sees;   /* takes pictures */
 	bool set_up; /* has an address and a name */
 	struct model *client;
 };

@@ -16,6 +16,8 @@ struct prompt ask_prompt(const struct react *r)
 		.stream = r->active->stream,
 		.talk = &r->talk,
 		.current = r->own,
+		.pictures = r->blind ? NULL : r->pictures,
+		.media = r->media,
 		.window = r->active->window };
 
 	if (r->active->contract.tools && !view_eqs(str_view(&r->tools_schema), "[]"))
@@ -54,7 +56,7 @@ void react_ask(struct react *r)
 	if (prompt_write(&p, &body, &e) < 0) {
 		react_finish(r, failed_to_write(r, &e), e.msg);
 	} else {
-		r->asked_tokens = tokens_of(str_view(&body));
+		r->asked_tokens = prompt_tokens(&p, str_view(&body));
 		react_step(r, REACT_ASKING);
 		if (model_ask(r->active->client, str_view(&body), str_cstr(&prefix), &e) < 0)
 			react_finish(r,
@@ -143,6 +145,8 @@ static void on_model_done(void *arg, const struct model_result *m)
 	(void)str_add(&r->answer, stream_text(m->stream));
 	if (r->active->contract.replays)
 		(void)str_add(&r->thought, stream_thought(m->stream));
+	if (!r->cancelled && sight_without(r, m->fail, m->detail))
+		return;
 	if (m->fail == ENGINE_FAIL_TOO_LONG && !r->cancelled && ask_with_less(r))
 		return;
 	if (m->fail != ENGINE_OK) {

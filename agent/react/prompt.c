@@ -8,6 +8,9 @@
 
 #define SYSTEM_MAX ((size_t)128 << 10)
 
+/* Those who take pictures count about so much for a large one. */
+#define PICTURE_TOKENS 1600
+
 static const char intro[] =
 	"You are Kairo, an assistant that works on its user's own computer. The user writes from a "
 	"phone chat and reads your answer on a small screen.\n"
@@ -37,6 +40,13 @@ static void add_system(struct str *s, const struct prompt *p)
 	(void)str_adds(s, "\nThe workspace is ");
 	(void)text_visible(view_of(p->workspace), s);
 	(void)str_adds(s, ". Paths are relative to it, and tools reach nothing outside it.\n");
+	if (p->media) {
+		(void)str_adds(s,
+			"Only what the user has sent lies in another folder, which tools may "
+			"read: ");
+		(void)text_visible(view_of(p->media), s);
+		(void)str_addc(s, '\n');
+	}
 	(void)str_adds(s, engine_files_how);
 	if (p->tools.n == 0)
 		(void)str_adds(s, "No tools are available in this conversation.\n");
@@ -49,6 +59,58 @@ static void add_system(struct str *s, const struct prompt *p)
 		(void)str_adds(s, p->extra);
 		(void)str_adds(s, "\n");
 	}
+}
+
+/* --- Pictures --------------------------------------------------------------------------------- */
+
+static uint64_t picture_tokens(const struct prompt *p)
+{
+	return pictures_shown(p->pictures) * (uint64_t)PICTURE_TOKENS;
+}
+
+uint64_t prompt_tokens(const struct prompt *p, struct view body)
+{
+	const struct enclosed *e;
+	uint64_t n = tokens_of(body), bytes = 0;
+
+	for (size_t i = 0; (e = pictures_at(p->pictures, i)); i++)
+		bytes += e->shown ? e->bytes.base64.n : 0;
+	return n - bytes / 4 + picture_tokens(p);
+}
+
+static void put_picture(struct json_out *w, const struct picture *p, bool raw)
+{
+	struct str url = STR_INIT(PICTURES_BYTES);
+
+	if (!raw)
+		(void)str_addf(&url, "data:%.*s;base64,", VIEW_FMT(p->type));
+	(void)str_add(&url, p->base64);
+	json_open(w, NULL);
+	json_put_z(w, "type", "image_url");
+	json_open(w, "image_url");
+	json_put_str(w, "url", str_view(&url));
+	json_close(w);
+	json_close(w);
+	str_release(&url);
+}
+
+/* The text, then the pictures in the order in which it numbers them. */
+static void write_parts(struct json_out *w, const struct prompt *p, const struct msg *m)
+{
+	const struct enclosed *e;
+
+	json_open(w, NULL);
+	json_put_z(w, "role", "user");
+	json_open_array(w, "content");
+	json_open(w, NULL);
+	json_put_z(w, "type", "text");
+	json_put_str(w, "text", (struct view){ m->text, m->n });
+	json_close(w);
+	for (size_t i = 0; (e = pictures_at(p->pictures, i)); i++)
+		if (e->shown)
+			put_picture(w, &e->bytes, p->contract->raw_pictures);
+	json_close_array(w);
+	json_close(w);
 }
 
 /* --- What fits -------------------------------------------------------------------------------- */
@@ -86,7 +148,7 @@ static int fit(const struct prompt *p, uint64_t fixed, struct fit *out, struct e
 	size_t last = t->n;
 
 	out->from = out->elide_to = p->current;
-	used += talk_tokens(t, p->current, t->n);
+	used += talk_tokens(t, p->current, t->n) + picture_tokens(p);
 	/* The newest group of results is what the model has just asked for: it stays. */
 	while (last > p->current && t->list[last - 1].role == ROLE_TOOL)
 		last--;
@@ -124,7 +186,10 @@ static void write_messages(struct json_out *w, const struct prompt *p, struct vi
 	for (size_t i = f->from; i < p->talk->n; i++) {
 		bool elide = i >= p->current && i < f->elide_to;
 
-		msg_write(w, &p->talk->list[i], elide, p->contract->replays);
+		if (i == p->current && pictures_shown(p->pictures) > 0)
+			write_parts(w, p, &p->talk->list[i]);
+		else
+			msg_write(w, &p->talk->list[i], elide, p->contract->replays);
 	}
 	json_close_array(w);
 }
@@ -150,7 +215,7 @@ int64_t prompt_estimate(const struct prompt *p)
 	add_system(&sys, p);
 	if (str_ok(&sys))
 		n = (int64_t)(tokens_of(str_view(&sys)) + tokens_of(p->tools) +
-			      talk_tokens(p->talk, 0, p->talk->n));
+			      talk_tokens(p->talk, 0, p->talk->n) + picture_tokens(p));
 	str_release(&sys);
 	return n;
 }

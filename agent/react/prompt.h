@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/pictures.h"
 #include "agent/react/provider.h"
 #include "agent/react/talk.h"
 #include "base/err.h"
@@ -16,6 +17,7 @@
 struct prompt {
 	const char *model;
 	const char *workspace;
+	const char *media;    /* a further folder that tools may read, or NULL */
 	const char *extra;    /* the operator's words, or NULL */
 	const char *language; /* "zh" or "en" */
 	int64_t wall_ms;      /* for the date */
@@ -25,6 +27,8 @@ struct prompt {
 	bool stream;
 	const struct talk *talk;
 	size_t current; /* where the running round begins in talk */
+	/* Shown with the first message of the running round; NULL: none. */
+	const struct pictures *pictures;
 	int64_t window; /* tokens the model takes in all */
 };
 
@@ -34,6 +38,8 @@ int64_t prompt_estimate(const struct prompt *p);
 /* The oldest whole rounds that do not fit are left out, then the oldest results of tools in the
  * running round. E_FULL: the running round does not fit all the same. */
 int prompt_write(const struct prompt *p, struct str *out, struct err *e);
+/* About how many tokens a request is that prompt_write has made. */
+uint64_t prompt_tokens(const struct prompt *p, struct view body);
 /* How many tokens of history fit beside an empty round. */
 uint64_t prompt_room(int64_t window);
 /* What every request begins with: model, stream, the contract's own members. */

@@ -161,6 +161,52 @@ static const struct {
 	{ "qwen3-coder", 262144 },
 };
 
+/* Who takes pictures, by a part of the name; the longest that fits counts. */
+static const struct {
+	const char *part;
+	bool sees;
+} sights[] = {
+	{ "vision", true },
+	{ "-vl", true },
+	{ "2.5vl", true },
+	{ "omni", true },
+	{ "kimi-k2.5", true },
+	{ "kimi-k2.6", true },
+	{ "kimi-latest", true },
+	{ "kimi-thinking-preview", true },
+	{ "kimi-for-coding", true },
+	{ "glm-4v", true },
+	{ "glm-4.1v", true },
+	{ "glm-4.5v", true },
+	{ "glm-4.6v", true },
+	{ "glm-5v", true },
+	{ "step-1v", true },
+	{ "step-1o", true },
+	{ "step-3", true },
+	{ "step-3.5", false },
+	{ "gpt-4-turbo", true },
+	{ "gpt-4.1", true },
+	{ "gpt-4o", true },
+	{ "gpt-4o-audio", false },
+	{ "gpt-4o-mini-audio", false },
+	{ "gpt-4o-transcribe", false },
+	{ "gpt-5", true },
+	{ "claude-3", true },
+	{ "claude-haiku", true },
+	{ "claude-sonnet", true },
+	{ "claude-opus", true },
+	{ "gemini-", true },
+	{ "gemma3", true },
+	{ "gemma3:1b", false },
+	{ "gemma-3", true },
+	{ "gemma-3-1b", false },
+	{ "gemma-3n", false },
+	{ "llava", true },
+	{ "minicpm-v", true },
+	{ "pixtral", true },
+	{ "internvl", true },
+};
+
 /* --- Finding ---------------------------------------------------------------------------------- */
 
 static bool same(struct view a, const char *z)
@@ -238,6 +284,22 @@ static int64_t window_of(const struct provider *p, const char *model)
 	return window;
 }
 
+static bool sees(const char *model)
+{
+	bool yes = false;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < sizeof(sights) / sizeof(sights[0]); i++) {
+		size_t n = strlen(sights[i].part);
+
+		if (n > longest && has_part(model, sights[i].part)) {
+			longest = n;
+			yes = sights[i].sees;
+		}
+	}
+	return yes;
+}
+
 static const struct provider_rule *rule_of(const struct provider *p, const char *model)
 {
 	const struct provider_rule *r = p->rules ? p->rules : no_rules;
@@ -257,6 +319,7 @@ void provider_contract(struct contract *out, const struct provider *p, const cha
 	if (r->base_url && provider_owns(p, host))
 		out->base_url = r->base_url;
 	out->raw_pictures = r->raw_pictures;
+	out->sees = sees(model);
 	out->window = window_of(p, model);
 	for (const char *const *part = p->replays; part && *part; part++)
 		out->replays = out->replays || has_part(model, *part);

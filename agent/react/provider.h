@@ -60,6 +60,7 @@ struct contract {
 	bool replays;   /* reasoning of the messages before goes back */
 	bool tools;
 	bool raw_pictures;
+	bool sees; /* takes pictures; of a model that nothing is known of: no */
 };
 
 /* base_url and host: the address in use; base_url must outlive the contract. */

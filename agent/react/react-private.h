@@ -30,6 +30,7 @@ struct compact {
 
 enum react_state {
 	REACT_IDLE,
+	REACT_LOOKING,    /* the message's pictures are loaded */
 	REACT_ASKING,     /* the model answers, or a retry waits */
 	REACT_COMPACTING, /* it is asked for a summary of older rounds */
 	REACT_WORKING,    /* tools run, or the user is asked about one */
@@ -59,6 +60,10 @@ struct react {
 	enum origin origin;
 	char *language, *conversation;
 	int64_t session;
+	struct str text;           /* the user's message */
+	char *media;               /* what the conversation has received; NULL: nothing */
+	struct pictures *pictures; /* that came with it; NULL: none */
+	const char *blind;         /* why they are not shown; NULL: they are */
 	struct talk talk;
 	size_t own; /* where this turn's round begins in talk */
 	struct str tools_schema, tools_denied;
@@ -93,6 +98,14 @@ int ask_open_model(struct react *r, const struct react_model *m, struct active *
 	struct err *e);
 void ask_count(struct react *r, const struct stream *s, bool answered);
 struct prompt ask_prompt(const struct react *r); /* all of it */
+
+/* sight.c: the pictures of a message. They are loaded ahead of the first question. */
+void sight_begin(struct react *r);
+/* The message becomes a part of the talk, with a word on each picture. -1: no memory. */
+int sight_add(struct react *r);
+/* The provider has failed over the pictures: the model is asked again without. False: no. */
+bool sight_without(struct react *r, enum engine_fail fail, const char *detail);
+void sight_clear(struct react *r);
 
 /* compact.c: older rounds give way to a summary of them, before the window is full. */
 bool compact_due(const struct react *r);

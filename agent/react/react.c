@@ -10,7 +10,8 @@
 #define IDLE_DEFAULT_MS    120000
 #define TOOLS_SCHEMA_MAX   ((size_t)1 << 20)
 
-static const char *const state_names[] = { "idle", "asking", "compacting", "working", "ending" };
+static const char *const state_names[] = { "idle", "looking", "asking", "compacting", "working",
+	"ending" };
 
 bool react_zh(const struct react *r)
 {
@@ -66,6 +67,7 @@ static void turn_clear(struct react *r)
 	str_release(&r->detail);
 	str_release(&r->answer);
 	str_release(&r->thought);
+	sight_clear(r);
 	free(r->language);
 	free(r->conversation);
 	r->language = r->conversation = NULL;
@@ -146,9 +148,12 @@ static int load_turn(struct react *r, const struct turn_input *in, struct err *e
 		return -1;
 	r->own = r->talk.n;
 	r->command = view_eqs(in->text, "/compact");
-	if (!r->command && !talk_add(&r->talk, ROLE_USER, in->text))
+	if (r->command)
+		return 0;
+	if (str_add(&r->text, in->text) < 0)
 		return err_set(e, E_NOMEM, "a message of %zu bytes", in->text.n);
-	return 0;
+	r->media = in->media ? strdup(in->media) : NULL;
+	return pictures_open(&r->pictures, r->tools, in, e);
 }
 
 static int react_start(struct engine *g, const struct turn_input *in, struct err *e)
@@ -166,6 +171,7 @@ static int react_start(struct engine *g, const struct turn_input *in, struct err
 	r->detail = detail;
 	r->answer = answer;
 	r->thought = thought;
+	r->text = STR_INIT(ENGINE_INPUT_MAX);
 	if (!r->active->set_up)
 		react_finish(r, ENGINE_FAIL_NOT_SET_UP,
 			r->active->base_url[0]
@@ -180,7 +186,7 @@ static int react_start(struct engine *g, const struct turn_input *in, struct err
 	else if (r->command)
 		compact_command(r);
 	else
-		react_ask(r);
+		sight_begin(r);
 	return 0;
 }
 
@@ -197,6 +203,14 @@ static void react_on_soon(void *arg)
 			batch_cancel(r);
 		else
 			batch_go_on(r);
+		break;
+	case REACT_LOOKING:
+		if (!r->cancelled)
+			break;
+		(void)sight_add(r);
+		r->fail = ENGINE_FAIL_CANCELLED;
+		react_step(r, REACT_ENDING);
+		turn_done(r);
 		break;
 	case REACT_ASKING:
 	case REACT_COMPACTING:

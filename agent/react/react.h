@@ -13,6 +13,9 @@
 #include "base/net/http.h"
 #include "tools/host/registry.h"
 
+/* Does the model take pictures? */
+enum react_vision { VISION_AUTO, VISION_ON, VISION_OFF }; /* AUTO: by its name */
+
 /* Which model is asked, and how. */
 struct react_model {
 	const char *provider; /* canonical; NULL or "": by the host of base_url */
@@ -21,6 +24,7 @@ struct react_model {
 	const char *api_key;    /* NULL or "": none sent. Wiped on close */
 	int64_t context_tokens; /* its window; 0: by its name */
 	bool whole;             /* answers are asked for whole, not as a stream */
+	enum react_vision vision;
 };
 
 /* What /model does with the settings, for whoever keeps them. provider: canonical; name "": its

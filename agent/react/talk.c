@@ -149,6 +149,18 @@ int msg_set_fault(struct msg *m, const char *fault)
 	return m->calls[m->ncalls - 1].fault ? 0 : -1;
 }
 
+int msg_set_text(struct msg *m, struct view text)
+{
+	char *copy = dup(text);
+
+	if (!copy)
+		return -1;
+	free(m->text);
+	m->text = copy;
+	m->n = text.n;
+	return 0;
+}
+
 int msg_set_thought(struct msg *m, struct view thought)
 {
 	if (thought.n == 0)

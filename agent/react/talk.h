@@ -45,6 +45,7 @@ struct msg *talk_add(struct talk *t, enum role role, struct view text);
 struct msg *talk_add_result(struct talk *t, const char *call_id, struct view text);
 int msg_add_call(struct msg *m, struct view id, struct view name, struct view args);
 int msg_set_fault(struct msg *m, const char *fault); /* of the call added last; NULL: none */
+int msg_set_text(struct msg *m, struct view text);
 int msg_set_thought(struct msg *m, struct view thought);
 void talk_cut(struct talk *t, size_t n); /* drop messages from n on */
 void talk_drop(struct talk *t, size_t from, size_t count);

@@ -135,8 +135,7 @@ int codec_open(struct codec **out, struct err *e)
 		if (load(c, libraries[i].name, libraries[i].calls) < 0) {
 			free(c);
 			return err_set(e, E_UNSUPPORTED,
-				"cannot be shown: pictures cannot be read on this machine (%s)",
-				dlerror());
+				"pictures cannot be read on this machine: %s", dlerror());
 		}
 	}
 	*out = c;
@@ -151,7 +150,7 @@ void codec_close(struct codec **c)
 
 static int damaged(const char *why, struct err *e)
 {
-	return err_set(e, E_FORMAT, "is damaged: %s", why);
+	return err_set(e, E_FORMAT, "it is damaged: %s", why);
 }
 
 /* --- JPEG ------------------------------------------------------------------------------------- */
@@ -228,7 +227,7 @@ int codec_put_jpeg(const struct codec *c, const struct image *im, int quality, s
 		return err_set(e, E_NOMEM, "there is no memory for a picture");
 	if (c->jpeg_encode(tj, im->pixels, (int)im->width, 0, (int)im->height, TJPF_RGB, &buffer,
 		    &n, TJSAMP_420, quality, 0) < 0) {
-		rc = err_set(e, E_FORMAT, "could not be made smaller: %s", c->jpeg_error(tj));
+		rc = err_set(e, E_FORMAT, "it could not be made a JPEG: %s", c->jpeg_error(tj));
 		c->jpeg_free(buffer);
 	} else {
 		rc = take(c, buffer, n, out);
@@ -352,7 +351,8 @@ int codec_put_png(const struct codec *c, const struct image *im, struct str *out
 	c->png_free(png);
 	if (rc == 0)
 		return 1;
-	return str_ok(out) ? err_set(e, E_NOMEM, "could not be written: %s", c->png_error(rc)) : 0;
+	return str_ok(out) ? err_set(e, E_NOMEM, "it could not be made a PNG: %s", c->png_error(rc))
+	                   : 0;
 }
 
 /* --- WebP ------------------------------------------------------------------------------------- */

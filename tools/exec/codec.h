@@ -15,7 +15,7 @@ int codec_open(struct codec **out, struct err *e);
 void codec_close(struct codec **c);
 
 /* Its pixels as stored, on white. said gets what is wrong with a picture that can be shown all the
- * same; a message of e is a sentence without its subject. */
+ * same; e is a sentence, for the model. */
 int codec_decode(const struct codec *c, struct picture_head *h, struct view file, struct image *out,
 	struct str *said, struct err *e);
 

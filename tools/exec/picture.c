@@ -56,7 +56,7 @@ static int read_all(int fd, struct str *out, struct err *e)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_sys(e, "cannot be read");
+			return err_sys(e, "it cannot be read");
 		if (n == 0)
 			return 0;
 		str_grew(out, (size_t)n);
@@ -75,7 +75,7 @@ static int read_file(const struct tool_job *j, struct str *out, struct err *e)
 	if (fd < 0)
 		return -1;
 	if (st.st_size > (off_t)PICTURE_SOURCE_MAX)
-		rc = err_set(e, E_UNSUPPORTED, "is %lld MiB, and at most %zu MiB can be shown",
+		rc = err_set(e, E_UNSUPPORTED, "it is %lld MiB, and at most %zu MiB can be shown",
 			(long long)(st.st_size + (1 << 20) - 1) >> 20, PICTURE_SOURCE_MAX >> 20);
 	else if (str_reserve(out, (size_t)st.st_size + 1) < 0)
 		rc = err_set(e, E_NOMEM, "there is no memory for a picture");
@@ -147,7 +147,7 @@ static int reduce(struct picture *p, struct err *e)
 		rc = encode(p, &less, false, QUALITY, e);
 		image_release(&less);
 	}
-	return rc != 0 ? rc : err_set(e, E_UNSUPPORTED, "cannot be made small enough");
+	return rc != 0 ? rc : err_set(e, E_UNSUPPORTED, "it cannot be made small enough");
 }
 
 static bool is_exact(const struct picture_head *h)

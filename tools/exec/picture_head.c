@@ -33,7 +33,7 @@ static bool has(struct view v, size_t at, struct view what)
 
 static int cut_off(struct err *e)
 {
-	return err_set(e, E_FORMAT, "is damaged: it is cut off, or is no whole picture");
+	return err_set(e, E_FORMAT, "it is damaged: it is cut off, or is no whole picture");
 }
 
 /* --- EXIF ------------------------------------------------------------------------------------- */
@@ -291,18 +291,18 @@ static int refuse(struct view file, struct err *e)
 	if (file.n == 0)
 		what = "empty";
 	return err_set(e, E_UNSUPPORTED,
-		"is %s; JPEG, PNG, WebP and GIF can be shown, so it has to be made one of these",
+		"it is %s; JPEG, PNG, WebP and GIF can be shown, so it has to be made one of these",
 		what);
 }
 
 static int check_size(const struct picture_head *h, struct err *e)
 {
 	if (h->width == 0 || h->height == 0)
-		return err_set(e, E_FORMAT, "is damaged: it says that it has no pixels");
+		return err_set(e, E_FORMAT, "it is damaged: it says that it has no pixels");
 	if (h->width > PICTURE_SIDE_MAX || h->height > PICTURE_SIDE_MAX ||
 		(uint64_t)h->width * h->height > PICTURE_PIXELS_MAX)
 		return err_set(e, E_UNSUPPORTED,
-			"has %u x %u pixels, and at most %u million can be shown, none of its "
+			"it has %u x %u pixels, and at most %u million can be shown, none of its "
 			"sides longer than %u; a smaller copy is needed",
 			h->width, h->height, PICTURE_PIXELS_MAX / 1000000, PICTURE_SIDE_MAX);
 	return 0;

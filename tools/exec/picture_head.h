@@ -27,8 +27,8 @@ struct picture_head {
 	struct view frame;      /* WebP: what is to be decoded */
 };
 
-/* E_UNSUPPORTED: another kind, or too big; E_FORMAT: it is not whole. The message is a sentence
- * without its subject ("is a HEIC picture, ..."), for the model. */
+/* E_UNSUPPORTED: another kind, or too big; E_FORMAT: it is not whole. The message is a sentence of
+ * its own ("it is a HEIC picture..."), for the model. */
 int picture_head_read(struct picture_head *h, struct view file, struct err *e);
 const char *picture_kind_name(enum picture_kind kind);
 

@@ -145,13 +145,13 @@ int teardown(void **state)
 
 /* --- Driving ---------------------------------------------------------------------------------- */
 
-void begin_as(const char *conversation, struct view text)
+void begin_input(struct turn_input in)
 {
-	struct turn_input in = { .turn = ++fix.turn, .conversation = conversation };
 	struct err e = ERR_INIT;
 
+	in.turn = ++fix.turn;
+	in.conversation = in.conversation ? in.conversation : "me";
 	in.origin = ORIGIN_PHONE;
-	in.text = text;
 	in.language = "en";
 	fix.done = 0;
 	fix.in = fix.out = 0;
@@ -164,6 +164,11 @@ void begin_as(const char *conversation, struct view text)
 	if (fix.engine->ops->start(fix.engine, &in, &e) < 0)
 		fail_msg("start: %s", e.msg);
 	assert_int_equal(0, fix.done);
+}
+
+void begin_as(const char *conversation, struct view text)
+{
+	begin_input((struct turn_input){ .conversation = conversation, .text = text });
 }
 
 void begin(const char *text)

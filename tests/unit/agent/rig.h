@@ -41,7 +41,9 @@ int setup(void **state);
 int teardown(void **state);
 void open_engine(void); /* anew, as fix.env says */
 
-/* A turn of conversation "me", or of another one. */
+/* A turn with what has been filled in of it; by default of conversation "me". */
+void begin_input(struct turn_input in);
+/* The same of a text, of conversation "me" or of another one. */
 void begin_as(const char *conversation, struct view text);
 void begin(const char *text);
 void step(void);

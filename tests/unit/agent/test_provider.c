@@ -204,9 +204,49 @@ static void all_are_named_in_one_line(void **state)
 	str_release(&s);
 }
 
+static void who_takes_pictures(void **state)
+{
+	static const struct {
+		const char *model;
+		bool sees;
+	} rows[] = {
+		{ "kimi-k2.6", true },
+		{ "Pro/moonshotai/Kimi-K2.5", true },
+		{ "kimi-k2.7-code", false },
+		{ "kimi-k2-turbo-preview", false },
+		{ "moonshot-v1-128k", false },
+		{ "moonshot-v1-8k-vision-preview", true },
+		{ "deepseek-v4-pro", false },
+		{ "glm-5.2", false },
+		{ "glm-5v", true },
+		{ "step-3", true },
+		{ "step-3.5-flash", false },
+		{ "gpt-4.1-mini", true },
+		{ "gpt-5", true },
+		{ "gpt-3.5-turbo", false },
+		{ "qwen3", false },
+		{ "Qwen/Qwen3-VL-30B-A3B-Instruct", true },
+		{ "qwen2.5vl:7b", true },
+		{ "gemma3:4b", true },
+		{ "gemma3:1b", false },
+		{ "local", false },
+		{ "", false },
+	};
+	struct contract c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		provider_contract(&c, provider_of(VIEW("127.0.0.1")), "http://127.0.0.1/v1",
+			VIEW("127.0.0.1"), rows[i].model);
+		if (c.sees != rows[i].sees)
+			fail_msg("%s", rows[i].model);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_takes_pictures),
 		cmocka_unit_test(names_and_aliases),
 		cmocka_unit_test(no_word_means_two_providers),
 		cmocka_unit_test(hosts),
