@@ -24,9 +24,11 @@ enum acp_state {
 	ACP_IDLE,
 	ACP_STARTING,   /* the agent comes up */
 	ACP_OPENING,    /* the conversation's session is made or taken up again */
+	ACP_HOLDING,    /* the session's background work is heard out first */
 	ACP_ASKING,     /* it is asked for something else: a list, a setting */
 	ACP_LOOKING,    /* the message's pictures are loaded */
 	ACP_PROMPTING,  /* the turn is the agent's */
+	ACP_SEEKING,    /* the turn has ended without an answer, and one is sought elsewhere */
 	ACP_CANCELLING, /* it was told to stop, and has not said that it did */
 	ACP_ENDING      /* the end is decided and on its way */
 };
@@ -49,6 +51,7 @@ struct live {
 	char *id, *key; /* key: of the conversation that has opened it */
 	bool open;      /* else the agent has not said yes */
 	bool fresh;     /* loaded, and not prompted yet: what it says is its history */
+	bool zh;        /* its user's language */
 	bool muted;     /* its user has stopped it: what it says outside of a turn is not wanted */
 	struct knobs knobs;
 	char *applied[KNOBS]; /* what was brought to it; NULL: the agent's own */
@@ -109,6 +112,8 @@ struct acp {
 	/* What is said outside of any turn, until it pauses. */
 	struct acp_stream *late;
 	struct live *late_of;
+
+	struct work *work; /* in the background */
 
 	/* of the running turn */
 	enum acp_state state;
@@ -171,6 +176,8 @@ struct live *session_find(struct acp *a, struct view id); /* NULL: not of this l
 /* Are updates of this session its history played back? */
 bool session_replays(const struct acp *a, struct view session);
 void session_clear(struct acp *a); /* no session is live any more */
+/* What new, load and resume are told of the session. */
+void session_put(struct acp *a, struct json_out *w, struct view id);
 
 /* servers.c: the MCP servers, read for a session; then into each request that opens it. */
 void servers_load(struct acp *a);
@@ -212,6 +219,26 @@ int late_open(struct acp *a, struct err *e);
 void late_close(struct acp *a);
 void late_take(struct acp *a, struct live *l, const struct json *update);
 void late_flush(struct acp *a);
+/* What this session has said, appended instead of told. False: nothing. */
+bool late_claim(struct acp *a, const struct live *l, struct str *out);
+
+/* work.c: the agent's background work, as far as its hooks tell of it: what comes of it reaches its
+ * user, and turns give way to it. */
+int work_open(struct acp *a, const struct acp_env *env, struct err *e);
+void work_close(struct acp *a);
+void work_down(struct acp *a); /* the agent is gone; sessions are still known */
+/* The turn's session is open. True: the turn waits, then settle_begin follows. */
+bool work_hold(struct acp *a);
+bool work_busy(const struct acp *a, const struct live *l);    /* tasks run in that session */
+bool work_reviews(const struct acp *a, const struct live *l); /* the agent looks at their results */
+/* Is this session's history being played back for us? Then the update is taken. */
+bool work_replays(struct acp *a, struct view session, const struct json *update);
+void work_prompt(struct acp *a);    /* the turn's prompt is on its way */
+void work_heard(struct acp *a);     /* something has come of it */
+bool work_empty(struct acp *a);     /* it has ended without a word. True: the end is seen to */
+void work_give_up(struct acp *a);   /* the turn that seeks its answer is cancelled */
+void work_turn_done(struct acp *a); /* it is over, whatever it was */
+void work_describe(const struct acp *a, struct str *out);
 
 /* enclosed.c: what came with a message, as blocks of a prompt. A slash command stands alone. */
 bool enclosed_wait(struct acp *a); /* it is loaded first, then prompt_begin is called again */

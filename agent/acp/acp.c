@@ -11,8 +11,8 @@
 
 void acp_step(struct acp *a, enum acp_state to)
 {
-	static const char *const names[] = { "idle", "starting", "opening", "asking", "looking",
-		"prompting", "cancelling", "ending" };
+	static const char *const names[] = { "idle", "starting", "opening", "holding", "asking",
+		"looking", "prompting", "seeking", "cancelling", "ending" };
 
 	if (a->state != to)
 		log_debug(a->log, "acp", "turn %llu: %s -> %s", (unsigned long long)a->turn,
@@ -126,6 +126,7 @@ static void turn_done(struct acp *a)
 	ev.acted = acp_stream_acted(a->stream);
 	a->cancelled = false; /* this one event is let through */
 	acp_emit(a, &ev);
+	work_turn_done(a);
 	turn_clear(a);
 	acp_step(a, ACP_IDLE);
 	a->turn = 0;
@@ -164,8 +165,8 @@ void acp_note(struct acp *a, const char *zh, const char *en, ...)
 
 static bool is_before_prompt(const struct acp *a)
 {
-	return a->state == ACP_STARTING || a->state == ACP_OPENING || a->state == ACP_ASKING ||
-	       a->state == ACP_LOOKING;
+	return a->state == ACP_STARTING || a->state == ACP_OPENING || a->state == ACP_HOLDING ||
+	       a->state == ACP_ASKING || a->state == ACP_LOOKING;
 }
 
 /* An agent that was idle may be dead before anybody knows, and the message goes nowhere. */
@@ -272,6 +273,7 @@ static void acp_on_down(void *arg, enum engine_fail fail, const char *detail)
 {
 	struct acp *a = arg;
 
+	work_down(a);
 	session_clear(a);
 	asks_end(a);
 	terms_end(a);
@@ -301,6 +303,8 @@ static void acp_on_soon(void *arg)
 		turn_done(a);
 	} else if (a->cancelled && a->state == ACP_PROMPTING) {
 		prompt_cancel(a);
+	} else if (a->cancelled && a->state == ACP_SEEKING) {
+		work_give_up(a);
 	} else if (a->cancelled && is_before_prompt(a)) {
 		if (a->call > 0 && link_rpc(a->link))
 			rpc_forget(link_rpc(a->link), a->call);
@@ -372,6 +376,7 @@ static void acp_describe(const struct engine *g, struct str *out)
 	(void)str_addf(out, "acp, %s", a->name);
 	if (caps->name[0])
 		(void)str_addf(out, " (%s %s)", caps->name, caps->version);
+	work_describe(a, out);
 	if (a->unserved.n)
 		(void)str_addf(out, "; MCP servers not handed over: %s", str_cstr(&a->unserved));
 }
@@ -404,6 +409,7 @@ static void acp_close(struct engine **gp)
 	asks_end(a);
 	services_end_turn(a);
 	terms_end(a);
+	work_close(a);
 	link_close(&a->link);
 	timer_free(&a->soon);
 	timer_free(&a->grace);
@@ -544,7 +550,8 @@ int acp_open(struct engine **out, const struct acp_env *env, struct err *e)
 		timer_new(&a->soon, a->loop, acp_on_soon, a, e) < 0 ||
 		timer_new(&a->grace, a->loop, acp_on_grace, a, e) < 0 ||
 		approvals_open(&a->approvals, e) < 0 || store_open(&a->store, env->db, e) < 0 ||
-		known_open(a, e) < 0 || late_open(a, e) < 0 || open_link(a, env, e) < 0) {
+		known_open(a, e) < 0 || late_open(a, e) < 0 || work_open(a, env, e) < 0 ||
+		open_link(a, env, e) < 0) {
 		acp_close(&g);
 		return -1;
 	}

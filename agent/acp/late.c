@@ -18,7 +18,10 @@ static void no_tool(void *arg, const struct card *c, bool began)
 
 static void late_on_quiet(void *arg)
 {
-	late_flush(arg);
+	struct acp *a = arg;
+
+	if (!a->late_of || !work_reviews(a, a->late_of))
+		late_flush(a);
 }
 
 int late_open(struct acp *a, struct err *e)
@@ -60,4 +63,17 @@ void late_flush(struct acp *a)
 	}
 	acp_stream_begin(a->late);
 	a->late_of = NULL;
+}
+
+bool late_claim(struct acp *a, const struct live *l, struct str *out)
+{
+	struct view text = view_trim(acp_stream_answer(a->late));
+
+	if (a->late_of != l || text.n == 0)
+		return false;
+	timer_disarm(a->quiet);
+	(void)str_add(out, text);
+	acp_stream_begin(a->late);
+	a->late_of = NULL;
+	return true;
 }

@@ -396,12 +396,39 @@ static void order_on_set(void *arg, const struct rpc_answer *answer)
 	str_release(&shown);
 }
 
+/* What works in the background goes on by the rules it was begun by: a mode stays until then, the
+ * rest is brought with the next message after it. */
+static void choose_later(struct acp *a, struct view value)
+{
+	struct err e = ERR_INIT;
+
+	if (knob_of(a) == KNOB_MODE) {
+		acp_reply(a,
+			"智能体的后台任务还在按现在的模式进行，模式没有换。等它完成再换，或者发 /新对话 另开一段。",
+			"Background work of the agent still goes by the mode it has, which was not "
+			"changed. Change it when that is done, or begin anew with /new.");
+	} else if (keep(a, value, &e) < 0) {
+		not_kept(a, &e);
+		return;
+	} else {
+		acp_reply(a, "记下了；智能体的后台任务完成后，下一条消息起换%s。",
+			"Noted; the %s changes with your next message once the background work is "
+			"done.",
+			name_of(a));
+	}
+	done(a);
+}
+
 /* One that is in force already is chosen all the same: it stays when the default changes. */
 static void choose(struct acp *a, const struct knob *knob)
 {
 	const struct knob_value *v = knob_find(knob, a->arg);
 
 	a->restored = false;
+	if (v && work_busy(a, a->here)) {
+		choose_later(a, v->value);
+		return;
+	}
 	if (v) {
 		settle_send(a, knob_of(a), knob, v->value, order_on_set);
 		return;
@@ -418,7 +445,9 @@ static void choose_none(struct acp *a, const struct knob *knob)
 	struct err e = ERR_INIT;
 
 	a->restored = true;
-	if (keep(a, VIEW_NONE, &e) < 0) {
+	if (work_busy(a, a->here)) {
+		choose_later(a, VIEW_NONE);
+	} else if (keep(a, VIEW_NONE, &e) < 0) {
 		not_kept(a, &e);
 	} else if (settle_default(a, knob_of(a), &own) && knob_value(knob, str_view(&own))) {
 		settle_send(a, knob_of(a), knob, str_view(&own), order_on_set);
@@ -481,14 +510,31 @@ void order_go_on(struct acp *a)
 
 /* --- Commands that are answered at once ------------------------------------------------------- */
 
+static bool works(struct acp *a, const char *conversation)
+{
+	struct str session = STR_INIT(STORE_SESSION_MAX);
+	const struct live *l = NULL;
+
+	if (store_get(a->store, a->name, conversation, a->workspace, &session, NULL) == 1)
+		l = session_find(a, str_view(&session));
+	str_release(&session);
+	return l && work_busy(a, l);
+}
+
 static int run_new(struct acp *a, const char *conversation, bool zh, struct str *reply,
 	struct err *e)
 {
+	bool goes_on = works(a, conversation);
+
 	terms_end_session(a, conversation);
 	if (store_forget(a->store, a->name, conversation, e) < 0)
 		return -1;
 	approvals_forget(a->approvals, conversation);
 	(void)str_adds(reply, zh ? "好，新的对话开始了。" : "A new conversation begins.");
+	if (goes_on)
+		(void)str_adds(reply, zh ? "之前的后台任务还在进行，完成后会告诉你。"
+					 : " Background work of the one before goes on; you will "
+					   "hear when it is done.");
 	return 0;
 }
 

@@ -50,7 +50,7 @@ static void finish_empty(struct acp *a)
 		acp_reply(a, "智能体收下了这个命令，没有说什么。",
 			"The agent has taken the command, and says nothing of it.");
 		acp_finish(a, ENGINE_OK, VIEW_NONE);
-	} else {
+	} else if (!work_empty(a)) {
 		acp_finish(a, ENGINE_FAIL_AGENT_EMPTY, VIEW_NONE);
 	}
 }
@@ -149,6 +149,7 @@ void prompt_begin(struct acp *a)
 	json_close_array(w);
 	a->prompted = loop_now(a->loop);
 	a->heard = false;
+	work_prompt(a);
 	acp_step(a, ACP_PROMPTING);
 	acp_send(a, 0, prompt_on_answer);
 }
@@ -179,6 +180,12 @@ static bool is_of_turn(const struct acp *a, struct view session)
 	       view_eq(session, str_view(&a->session));
 }
 
+static void take_answer(struct acp *a, const struct json *update)
+{
+	if (acp_stream_update(a->stream, update))
+		work_heard(a);
+}
+
 static void take_update(struct acp *a, const struct json *params)
 {
 	const struct json *update = json_member(params, "update");
@@ -191,10 +198,12 @@ static void take_update(struct acp *a, const struct json *params)
 		return;
 	l = session_find(a, session);
 	known_take(a, l, update);
+	if (work_replays(a, session, update))
+		return;
 	if (session_replays(a, session) || (l && l->fresh))
 		acp_stream_past(a->stream, update);
 	else if (is_of_turn(a, session) && !acp_stream_late(a->stream, update))
-		(void)acp_stream_update(a->stream, update);
+		take_answer(a, update);
 	else if (l && l->open && !l->muted)
 		late_take(a, l, update);
 }

@@ -73,6 +73,7 @@ static struct live *take_live(struct acp *a, struct view id)
 	}
 	free(l->key);
 	l->key = key;
+	l->zh = strcmp(a->language, "zh") == 0;
 	return l;
 }
 
@@ -166,6 +167,14 @@ static void session_on_answer(void *arg, const struct rpc_answer *answer)
 		opened(a, answer->result);
 }
 
+void session_put(struct acp *a, struct json_out *w, struct view id)
+{
+	if (id.n > 0)
+		json_put_str(w, "sessionId", id);
+	json_put_z(w, "cwd", a->workspace);
+	servers_put(a, w);
+}
+
 static void try_opening(struct acp *a)
 {
 	static const char *const methods[] = { "session/resume", "session/load", "session/new" };
@@ -173,12 +182,9 @@ static void try_opening(struct acp *a)
 
 	if (!w)
 		return;
-	if (a->opening != OPENING_NEW) {
-		json_put_str(w, "sessionId", str_view(&a->session));
+	if (a->opening != OPENING_NEW)
 		(void)take_live(a, str_view(&a->session)); /* what it tells before its answer */
-	}
-	json_put_z(w, "cwd", a->workspace);
-	servers_put(a, w);
+	session_put(a, w, a->opening == OPENING_NEW ? VIEW_NONE : str_view(&a->session));
 	acp_step(a, ACP_OPENING);
 	acp_send(a, ACP_OPEN_MS, session_on_answer);
 }
@@ -199,7 +205,8 @@ static void take_up(struct acp *a)
 		a->here = take_live(a, str_view(&a->session));
 		if (a->order == ORDER_OPEN)
 			bind(a);
-		settle_begin(a);
+		if (!work_hold(a))
+			settle_begin(a);
 		return;
 	}
 	a->opening = caps->resume ? OPENING_RESUME : caps->load ? OPENING_LOAD : OPENING_NEW;

@@ -170,7 +170,23 @@ static void settle_on_answer(void *arg, const struct rpc_answer *answer)
 	settle_next(a);
 }
 
-/* Of the knob at hand. True: it is asked for. What has been brought once is not brought again: the
+/* What works in the background has begun by other rules: it keeps them, and nothing more is begun
+ * while those of its user are stricter, or looser. Model and effort wait. */
+static bool busy(struct acp *a)
+{
+	if (a->knob != KNOB_MODE)
+		return false;
+	acp_reply(a,
+		"模式改了，可是智能体的后台任务还在用原来的模式，这条消息没有处理。等它完成后再发，或者发 "
+		"/新对话 另开一段。",
+		"The mode was changed, but background work of the agent still goes by the old one, so "
+		"this message was not taken up. Send it again when that is done, or begin anew with "
+		"/new.");
+	acp_finish(a, ENGINE_OK, VIEW_NONE);
+	return true;
+}
+
+/* Of the knob at hand. True: it is asked for, or the turn has ended. What has been brought once is not brought again: the
  * agent or its user may have changed it since, as at the end of planning. */
 static bool settle_one(struct acp *a, struct str *want)
 {
@@ -193,6 +209,8 @@ static bool settle_one(struct acp *a, struct str *want)
 		refused(a, str_view(want));
 		return false;
 	}
+	if (work_busy(a, a->here))
+		return busy(a);
 	settle_send(a, a->knob, &knob, str_view(want), settle_on_answer);
 	return true;
 }

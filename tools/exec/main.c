@@ -9,6 +9,7 @@
 #include "tools/exec/fence.h"
 #include "tools/exec/launch.h"
 #include "tools/exec/probe.h"
+#include "tools/exec/relay.h"
 #include "tools/exec/session.h"
 #include "tools/exec/terminal.h"
 
@@ -46,6 +47,8 @@ int main(int argc, char **argv)
 		return launch_main((const char *const *)argv + 2);
 	if (argc == 3 && strcmp(argv[1], "probe") == 0)
 		return probe_main(argv[2]);
+	if (argc == 2 && strcmp(argv[1], "relay") == 0)
+		return relay_main();
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		(void)puts("kairo-tool " KAIRO_VERSION);
 		return EXIT_SUCCESS;
@@ -55,7 +58,8 @@ int main(int argc, char **argv)
 		"usage: kairo-tool call|session|terminal\n"
 		"                                   request on descriptor 3, events on descriptor 4\n"
 		"       kairo-tool supervise ...    a program on a lifeline, descriptor 3\n"
-		"       kairo-tool probe WORKSPACE  what can confine tools here, as one line of JSON\n",
+		"       kairo-tool probe WORKSPACE  what can confine tools here, as one line of JSON\n"
+		"       kairo-tool relay            what an agent's hook tells, to the daemon above it\n",
 		stderr);
 	return 2;
 }
