@@ -8,6 +8,8 @@
 
 #include "agent/acp/preset.h"
 #include "base/file.h"
+#include "cli/app.h"
+#include "cli/hooks.h"
 #include "tools/host/mcp.h"
 
 #define WORDS_MAX 128
@@ -167,6 +169,19 @@ static int add_hidden(struct words *w, const struct home *h, struct err *e)
 	return 0;
 }
 
+/* What its hooks run is to be seen wherever it lies. */
+static int add_relay(struct words *w, const struct config *c, struct err *e)
+{
+	char helper[PATH_SIZE], kimi[PATH_SIZE];
+
+	if (!hooks_home(c, kimi) || strcmp(c->acp.hooks, "off") == 0)
+		return 0;
+	if (find_helper(helper, e) < 0)
+		return -1;
+	add_option(w, "--read", helper);
+	return 0;
+}
+
 static int fill_argv(struct words *w, const struct agent_plan *p, const struct home *h,
 	const struct config *c, const char *workspace, bool namespaces, struct err *e)
 {
@@ -184,7 +199,7 @@ static int fill_argv(struct words *w, const struct agent_plan *p, const struct h
 		return -1;
 	for (char **extra = c->acp.write; *extra; extra++)
 		add_option(w, "--write", *extra);
-	if (add_hidden(w, h, e) < 0)
+	if (add_hidden(w, h, e) < 0 || add_relay(w, c, e) < 0)
 		return -1;
 	add(w, "--");
 	add(w, p->program);

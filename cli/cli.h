@@ -50,6 +50,7 @@ int cmd_stop(const struct home *h, int argc, char **argv);
 int cmd_restart(const struct home *h, int argc, char **argv);
 int cmd_status(const struct home *h, int argc, char **argv);
 int cmd_audit(const struct home *h, int argc, char **argv);
+int cmd_hooks(const struct home *h, int argc, char **argv);
 int cmd_logs(const struct home *h, int argc, char **argv);
 int cmd_login(const struct home *h, int argc, char **argv);
 int cmd_logout(const struct home *h, int argc, char **argv);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "channel/daemon.h"
 #include "cli/app.h"
+#include "cli/hooks.h"
 
 enum {
 	START_WAIT_MS = 20000,
@@ -152,6 +153,7 @@ int cmd_start(const struct home *h, int argc, char **argv)
 		printf("kairo is already running, pid %d\n", (int)pid);
 		return EXIT_DONE;
 	}
+	hooks_offer(h);
 	if ((errlog = open_stderr_file(h, &e)) < 0)
 		return say_err(&e);
 	if (pipe2(ready, O_CLOEXEC) < 0 || (pid = fork()) < 0) {

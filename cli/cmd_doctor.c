@@ -19,6 +19,7 @@
 #include "cli/agent_try.h"
 #include "cli/app.h"
 #include "cli/client.h"
+#include "cli/hooks.h"
 #include "cli/policy.h"
 #include "cli/search.h"
 #include "cli/workspace.h"
@@ -594,6 +595,29 @@ static void check_servers(struct doctor *d, const struct agent_plan *plan)
 	mcp_release(&mcp);
 }
 
+static void check_hooks(struct doctor *d)
+{
+	enum plugin_state state;
+	char kimi[PATH_SIZE];
+	struct err e = ERR_INIT;
+
+	if (!hooks_home(d->cfg, kimi))
+		return;
+	if (plugin_state(kimi, &state, &e) < 0)
+		bad(d, false, "hooks", "mend or remove that file", "%s", e.msg);
+	else if (!strcmp(d->cfg->acp.hooks, "off"))
+		ok("hooks", "acp.hooks is off: what Kimi brings in the background is not heard of");
+	else if (state == PLUGIN_READY)
+		ok("hooks", "Kimi's plugin " PLUGIN_ID " tells of background work");
+	else
+		bad(d, false, "hooks", "kairo hooks install, or config set acp.hooks off",
+			"Kimi's plugin " PLUGIN_ID " is %s: what Kimi brings in the background is "
+			"not heard of",
+			state == PLUGIN_OFF     ? "switched off in Kimi"
+			: state == PLUGIN_STALE ? "not as it should be"
+						: "not installed");
+}
+
 static void check_agent(struct doctor *d, bool try)
 {
 	char workspace[PATH_SIZE];
@@ -611,6 +635,7 @@ static void check_agent(struct doctor *d, bool try)
 		return;
 	}
 	say_agent(d, &plan);
+	check_hooks(d);
 	check_servers(d, &plan);
 	if (try)
 		try_agent(d, &plan, workspace);

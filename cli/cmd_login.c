@@ -8,6 +8,7 @@
 
 #include "channel/ilink/ilink.h"
 #include "cli/app.h"
+#include "cli/hooks.h"
 #include "cli/qr.h"
 #include "cli/workspace.h"
 
@@ -331,6 +332,8 @@ int cmd_login(const struct home *h, int argc, char **argv)
 		workspace_find(s.workspace, s.cfg->workspace, h->root, true, &e) == 0)
 		rc = import ? by_import(&s, import, &e) : by_qr(&s, base_url, force, &e);
 	config_free(&s.cfg);
+	if (rc == 0 && s.code == EXIT_DONE)
+		hooks_offer(h);
 	return rc < 0 ? say_err(&e) : s.code;
 }
 

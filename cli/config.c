@@ -26,6 +26,7 @@ enum {
 };
 
 static const char *const engines[] = { "react", "acp", NULL };
+static const char *const wishes[] = { "ask", "on", "off", NULL };
 static const char *const presets[] = { "kimi", "claude", "codex", "gemini", "qwen", "opencode",
 	"pi", NULL };
 static const char *const languages[] = { "auto", "zh", "en", NULL };
@@ -114,6 +115,8 @@ static const struct row rows[] = {
 	{ BOOL_ON("acp.fs", acp.fs, "offer that agent to read and write its files through Kairo") },
 	{ BOOL("acp.terminal", acp.terminal,
 		"offer that agent to run its commands in Kairo's sandbox") },
+	{ ENUM("acp.hooks", acp.hooks, "ask", wishes, false,
+		"hear of Kimi's background work by a plugin in its folder (kairo hooks)") },
 	{ BOOL("acp.strict", acp.strict,
 		"stop a task when that agent does without asking what policy wants a yes for") },
 	{ BOOL("network.allow_loopback", network.allow_loopback,

@@ -70,6 +70,7 @@ struct config {
 		char **command; /* instead of a preset: program and arguments; at most 40 */
 		char **write;   /* further folders it may write to; at most 32 */
 		char *model, *effort, *mode; /* "" the agent's own */
+		char *hooks;                 /* ask on off */
 		bool fs, terminal, strict;
 	} acp;
 

@@ -24,6 +24,8 @@ static const struct command table[] = {
 	{ "logout", "", "forget the WeChat account's credentials", cmd_logout, HOME_FIND },
 	{ "doctor", "[--engine]", "check every layer and say what to do", cmd_doctor, HOME_FIND },
 	{ "config", "get|set|unset|list ...", "read and change settings", cmd_config, HOME_FIND },
+	{ "hooks", "[status|install|remove]", "the plugin that tells of Kimi's background work",
+		cmd_hooks, HOME_MAKE },
 	{ "ask", "[PROMPT]", "put a task to the agent from the terminal", cmd_ask, HOME_MAKE },
 	{ "send", "TEXT [--to USER]", "send a text to the phone", cmd_send, HOME_FIND },
 	{ "version", "", "print the version", cmd_version, HOME_NONE },

@@ -6,6 +6,7 @@
 #include "agent/react/react.h"
 #include "cli/agent.h"
 #include "cli/app.h"
+#include "cli/hooks.h"
 #include "cli/policy.h"
 #include "cli/search.h"
 #include "cli/workspace.h"
@@ -177,10 +178,22 @@ static int open_react(struct workshop *w, struct config *cfg, struct err *e)
 	return react_open(&w->engine, &env, e);
 }
 
+/* Kimi's folder, where its hooks are to be heard; else NULL. Without them it works all the same. */
+static const char *hooks_of(struct workshop *w, const struct home *h, const struct config *cfg,
+	char kimi[PATH_SIZE])
+{
+	struct err e = ERR_INIT;
+	bool ready;
+
+	if (hooks_ready(h, cfg, &ready, &e) < 0)
+		log_warn(w->log, "app", "background work of the agent is not heard of: %s", e.msg);
+	return ready && hooks_home(cfg, kimi) ? kimi : NULL;
+}
+
 static int open_acp(struct workshop *w, const struct home *h, const struct config *cfg,
 	struct err *e)
 {
-	char helper[PATH_SIZE];
+	char helper[PATH_SIZE], kimi[PATH_SIZE];
 	struct agent_plan plan;
 	int rc;
 
@@ -203,6 +216,7 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 		.mcp = plan.mcp,
 		.offer = { .fs = cfg->acp.fs, .terminal = cfg->acp.terminal },
 		.strict = cfg->acp.strict,
+		.hooks_home = hooks_of(w, h, cfg, kimi),
 	};
 	rc = acp_open(&w->engine, &env, e);
 	agent_plan_release(&plan);

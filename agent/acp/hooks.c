@@ -48,8 +48,7 @@ static int read_started(struct hook *h, const struct json *j, struct err *e)
 {
 	bool detached = true;
 
-	if (read_id(j, "task_id", &h->task, e) < 0 ||
-		read_text(j, "kind", &h->kind, e) < 0 ||
+	if (read_id(j, "task_id", &h->task, e) < 0 || read_text(j, "kind", &h->kind, e) < 0 ||
 		read_text(j, "description", &h->text, e) < 0 ||
 		json_get_bool(j, "detached", JSON_OPTIONAL, &detached, e) < 0)
 		return -1;

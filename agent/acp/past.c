@@ -124,7 +124,8 @@ void past_take(struct past *p, const struct json *update)
 		return;
 	if (kind == 0) {
 		if (content && json_type(content) == JSON_OBJECT)
-			(void)json_get_str(content, "text", JSON_OPTIONAL, 0, SIZE_MAX, &text, NULL);
+			(void)json_get_str(content, "text", JSON_OPTIONAL, 0, SIZE_MAX, &text,
+				NULL);
 		take_asked(p, text);
 		return;
 	}
@@ -141,7 +142,8 @@ bool past_find(const struct past *p, struct view words, bool within, struct view
 		const struct exchange *x = &p->exchanges[(i - 1) % PAST_MAX];
 		struct view asked = str_view(&x->asked);
 
-		if (within ? !memmem(asked.p, asked.n, words.p, words.n) : !view_starts(asked, words))
+		if (within ? !memmem(asked.p, asked.n, words.p, words.n)
+			   : !view_starts(asked, words))
 			continue;
 		*answer = view_trim(str_view(&x->answer));
 		*whole = x->whole && answer->n > 0;

@@ -17,9 +17,9 @@ struct past;
 
 int past_open(struct past **out, struct err *e);
 void past_close(struct past **p);
-void past_begin(struct past *p);                            /* all is forgotten */
+void past_begin(struct past *p);                           /* all is forgotten */
 void past_take(struct past *p, const struct json *update); /* of a session/update */
-void past_end(struct past *p);                              /* nothing more comes */
+void past_end(struct past *p);                             /* nothing more comes */
 
 /* The newest exchange whose question begins with these words, or with `within` holds them. False:
  * there is none. answer: what the agent has said to it. whole: that ends it; else the agent was at

@@ -444,7 +444,7 @@ int64_t tasks_next(const struct tasks *t)
 	}
 	for (size_t i = 0; i < t->n; i++) {
 		const struct task *k = t->tasks[i];
-		int64_t at = k->state == TASK_RUNNING                 ? k->began + TASKS_LIFE_MS
+		int64_t at = k->state == TASK_RUNNING               ? k->began + TASKS_LIFE_MS
 		             : k->state == TASK_ENDED && k->due > 0 ? k->due
 		                                                    : INT64_MAX;
 

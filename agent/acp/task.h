@@ -18,23 +18,24 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define TASKS_MAX         128 /* running and ended, of all sessions; the oldest that ended go */
-#define TASKS_SESSIONS    64
-#define TASKS_GRACE_MS    5000  /* from a task's end to the begin of its review */
-#define TASKS_SETTLE_MS   700   /* from a review's end to the reading: what comes late has come */
-#define TASKS_AGAIN_MS    5000  /* until a review that was not over is read again; doubles */
-#define TASKS_READS_MAX   5     /* so often */
-#define TASKS_LIFE_MS     ((int64_t)6 * 60 * 60 * 1000) /* of a task or a review without news */
-#define TASKS_WHAT_MAX    ((size_t)200)                 /* bytes of what a task does */
-#define TASKS_REASON_MAX  ((size_t)1000)
-#define TASKS_REPLY_MAX   HOOKS_TEXT_MAX
+#define TASKS_MAX        128 /* running and ended, of all sessions; the oldest that ended go */
+#define TASKS_SESSIONS   64
+#define TASKS_GRACE_MS   5000 /* from a task's end to the begin of its review */
+#define TASKS_SETTLE_MS  700  /* from a review's end to the reading: what comes late has come */
+#define TASKS_AGAIN_MS   5000 /* until a review that was not over is read again; doubles */
+#define TASKS_READS_MAX  5    /* so often */
+#define TASKS_LIFE_MS    ((int64_t)6 * 60 * 60 * 1000) /* of a task or a review without news */
+#define TASKS_WHAT_MAX   ((size_t)200)                 /* bytes of what a task does */
+#define TASKS_REASON_MAX ((size_t)1000)
+#define TASKS_REPLY_MAX  HOOKS_TEXT_MAX
 
 enum task_state { TASK_RUNNING, TASK_ENDED, TASK_TOLD };
 
 struct task {
 	char *session, *id;
-	char *kind, *what, *end; /* "" where they are not known; end: the agent's words of its end */
-	char *reply;               /* what an agent that was the task has answered; NULL */
+	char *kind, *what,
+		*end; /* "" where they are not known; end: the agent's words of its end */
+	char *reply;  /* what an agent that was the task has answered; NULL */
 	enum task_state state;
 	bool failed;
 	int64_t began;
@@ -77,7 +78,7 @@ void task_told(struct task *task);
 void tasks_doubt(struct tasks *t, struct view session, int64_t now);
 
 bool tasks_reviewing(const struct tasks *t, struct view session); /* until it has been read */
-bool tasks_over(const struct tasks *t, struct view session); /* a review is, and not read */
+bool tasks_over(const struct tasks *t, struct view session);      /* a review is, and not read */
 size_t tasks_running(const struct tasks *t, struct view session); /* VIEW_NONE: of all */
 bool tasks_busy(const struct tasks *t); /* anything runs, or has ended and is not told */
 /* Those of a session that are in a state, one after the other; NULL behind the last. */

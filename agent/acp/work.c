@@ -11,7 +11,8 @@
 
 #define HOLD_TOLD_MS  15000  /* a message that is held so long is told of it */
 #define HOLD_DOUBT_MS 120000 /* and so often it is looked whether the end was missed */
-#define QUICK_MS      1000 /* an end without a word that comes so soon: the agent was busy, and asks later */
+#define QUICK_MS \
+	1000 /* an end without a word that comes so soon: the agent was busy, and asks later */
 #define REASON_MS     2000                  /* for the hook that tells why there is no answer */
 #define SEEK_MS       ((int64_t)10 * 60000) /* an answer that comes later is sought so long */
 #define SEEK_BLIND_MS ((int64_t)2 * 60000)  /* without hooks that tell when to look */
@@ -85,7 +86,7 @@ static void add_result(struct acp *a, const struct live *l, const struct task *k
 		   view_trim(str_view(&text)).n > 0) {
 		if (cut)
 			(void)str_adds(out, l->zh ? "（输出太长，这里只有最后 64 KiB）\n"
-			                          : "(the last 64 KiB of its output)\n");
+						  : "(the last 64 KiB of its output)\n");
 		add_fenced(out, view_trim(str_view(&text)));
 	} else {
 		if (e.code != E_OK && e.code != E_NOTFOUND)
@@ -107,8 +108,8 @@ static void tell_result(struct acp *a, struct task *k)
 		(void)str_adds(&out, "\n\n");
 		add_result(a, l, k, &out);
 		if (reason[0] && text_redact(view_of(reason), &shown) == 0) {
-			(void)str_adds(&out, l->zh ? "\n\n（智能体没能查看结果：" :
-						     "\n\n(The agent could not look at it: ");
+			(void)str_adds(&out, l->zh ? "\n\n（智能体没能查看结果："
+						   : "\n\n(The agent could not look at it: ");
 			(void)text_visible(str_view(&shown), &out);
 			(void)str_adds(&out, l->zh ? "）" : ")");
 		}
@@ -125,11 +126,12 @@ static void tell_lost(struct acp *a, struct task *k)
 	struct str out = STR_INIT(NOTICE_MAX), shown = STR_INIT(8 * TASKS_WHAT_MAX);
 
 	(void)text_visible(view_of(k->what[0] ? k->what : k->id), &shown);
-	if (l && str_addf(&out,
-			 l->zh ? "后台任务六个小时没有消息，不再等它了：%s。要知道它怎样了，可以问智能体。"
-			       : "Nothing was heard of a background task for six hours, and it is no "
-				 "longer waited for: %s. Ask the agent how it is.",
-			 str_cstr(&shown)) == 0)
+	if (l &&
+		str_addf(&out,
+			l->zh ? "后台任务六个小时没有消息，不再等它了：%s。要知道它怎样了，可以问智能体。"
+			      : "Nothing was heard of a background task for six hours, and it is no "
+				"longer waited for: %s. Ask the agent how it is.",
+			str_cstr(&shown)) == 0)
 		notice(a, l, str_view(&out));
 	task_told(k);
 	str_release(&shown);
@@ -137,8 +139,7 @@ static void tell_lost(struct acp *a, struct task *k)
 }
 
 /* What a review has said, headed by the tasks that it is about. */
-static void tell_review(struct acp *a, const struct live *l, const struct task *k,
-	struct view text)
+static void tell_review(struct acp *a, const struct live *l, const struct task *k, struct view text)
 {
 	struct str out = STR_INIT(NOTICE_MAX);
 

@@ -13,6 +13,7 @@ _kairo_settable() {
 _kairo_values() {
 	case $1 in
 	engine) echo react acp ;;
+	acp.hooks) echo ask on off ;;
 	acp.preset) echo kimi claude codex gemini qwen opencode pi ;;
 	language) echo auto zh en ;;
 	render_mode) echo native plain ;;
@@ -30,7 +31,7 @@ _kairo_values() {
 
 _kairo() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} i word
-	local commands="run start stop restart status logs audit login logout doctor config ask send version help"
+	local commands="run start stop restart status logs audit login logout doctor config hooks ask send version help"
 	local account=() args=() words=
 	COMPREPLY=()
 
@@ -54,6 +55,7 @@ _kairo() {
 		case ${args[0]} in
 		status) words=--json ;;
 		doctor) words=--engine ;;
+		hooks) words="status install remove" ;;
 		logs) [ "$prev" = -n ] || words="-n -f" ;;
 		audit) [ "$prev" = -n ] || words="-n --json" ;;
 		login)

@@ -4,6 +4,7 @@ import os
 
 from agents import Agent, Serves, Talks, Works, run
 from fake_model import content, step
+from harness import wait_for
 
 PACKAGES = {"@moonshot-ai/kimi-code": "2.1.0"}
 
@@ -74,6 +75,41 @@ class KimiCode(Talks, Works, Serves, Agent):
         self.sim.inject("too many")
         self.prompted("too many", 2)  # it tries again by itself
         self.stops()
+
+    def background(self, command):
+        """The call that begins a command in the background."""
+        return "Bash", {"command": command, "description": "Counts the herons", "run_in_background": True}
+
+    def with_hooks(self):
+        self.assertIn("is installed", self.kairo.run("hooks", "install").out)
+        self.kairo.start()
+
+    def begin_in_background(self, key, review):
+        """Begin a command that ends when the file "go" appears; the model's words of its end."""
+        self.model.script = {key: [step(tools=[self.background("until [ -e go ]; do sleep 0.1; done; echo 7 herons")]),
+                                   step("It runs.")],
+                             "<notification": review, "hello": [step("Hello **there**.")]}
+
+    def go_on(self):
+        with open(os.path.join(self.kairo.workspace, "go"), "w", encoding="utf-8"):
+            pass
+
+    def test_background_work_reaches_the_phone_once(self):
+        self.kairo.config(policy__shell="ask")
+        self.begin_in_background("count", [step("There are seven herons.")])
+        self.with_hooks()
+        self.question("count")
+        self.assertEqual(self.ask("1"), ["It runs."])
+        wait_for(lambda: "1 background task" in self.kairo.status()["engine"], "the task to be known")
+        self.assertEqual(self.ask("hello"), ["Hello **there**."])
+        seen = len(self.sim.texts())
+        self.go_on()
+        wait_for(lambda: len(self.sim.texts()) > seen, "word of its end")
+        self.assertEqual(self.sim.texts()[seen:],
+                         ["Background task finished: Counts the herons\n\nThere are seven herons."])
+        wait_for(lambda: "background" not in self.kairo.status()["engine"], "nothing to be left")
+        self.assertEqual(self.ask("hello"), ["Hello **there**."])
+        self.assertEqual(len([t for t in self.sim.texts() if "herons" in t]), 2)
 
     def test_an_agent_without_a_login_is_told(self):
         os.remove(os.path.join(self.folder, ".kimi-code", "config.toml"))

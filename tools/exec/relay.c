@@ -140,8 +140,7 @@ static int dial(struct post *p, in_port_t port, struct err *e)
 	return 0;
 }
 
-static int post(struct post *p, const char *url, const char *token, struct view body,
-	struct err *e)
+static int post(struct post *p, const char *url, const char *token, struct view body, struct err *e)
 {
 	struct str head = STR_SECRET(4096), answer = STR_INIT(65536);
 	in_port_t port;
@@ -169,8 +168,7 @@ int relay_main(void)
 	struct post p = { .until = clock_mono(clock_system()) + RELAY_MS, .fd = -1 };
 	struct str in = STR_INIT(RELAY_IN_MAX), body = STR_INIT(RELAY_IN_MAX);
 
-	if (url && token && !strpbrk(token, "\r\n") &&
-		read_all(&p, STDIN_FILENO, &in, NULL) == 0 &&
+	if (url && token && !strpbrk(token, "\r\n") && read_all(&p, STDIN_FILENO, &in, NULL) == 0 &&
 		relay_shape(str_view(&in), &body, NULL) == 0)
 		(void)post(&p, url, token, str_view(&body), NULL);
 	str_release(&in);

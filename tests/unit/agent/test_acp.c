@@ -40,6 +40,7 @@ static void it_is_greeted_as_the_protocol_says(void **state)
 {
 	struct fix *f = *state;
 
+	write_script(f, "{" SAYS("hi") "}");
 	ask(f, "hello");
 	assert_int_equal(1, count(f, "\"id\":1,\"method\":\"initialize\",\"params\":{"
 				     "\"protocolVersion\":1,\"clientInfo\":{\"name\":\"kairo\""));

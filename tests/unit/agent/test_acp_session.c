@@ -598,7 +598,7 @@ static void a_notice_too_long_is_several(void **state)
 
 	write_script(f, "{\"session/prompt\":[" TEXT("one") "," END ",{\"flood\":20000}]}");
 	ask(f, "hello");
-	for (int i = 0; i < 100 && f->notices.n < 120000; i++)
+	for (int i = 0; i < PATIENCE && f->notices.n < 120000; i++)
 		settle(f);
 	whole = f->notices.n;
 	assert_true(whole > (size_t)20000 * 6);
