@@ -51,8 +51,8 @@ struct acp_env {
 	/* A deed that policy wants a yes for, done without asking, stops the turn. */
 	bool strict;
 	size_t line_max; /* of a message in; 0: RPC_LINE_MAX */
-	/* Where Kimi keeps its own things, when it has our plugin there, whose hooks tell of work in
-	 * the background (agent/acp/plugin.h); NULL: no hooks are listened to. */
+	/* Where Kimi keeps its own things, when it has our plugin there, whose hooks tell of work
+	 * in the background (agent/acp/plugin.h); NULL: no hooks are listened to. */
 	const char *hooks_home;
 };
 

@@ -21,8 +21,8 @@ static bool is_name(const char *id)
 	return *id && *id != '.' && !strchr(id, '/');
 }
 
-/* Of each folder in path until one has it. What is in the way of one hides no other; it is told only
- * where none has it. */
+/* Of each folder in path until one has it. What is in the way of one hides no other; it is told
+ * only where none has it. */
 static int each_below(const struct search *s, const char *path, visit_cb *visit, struct err *e)
 {
 	int fd = file_open_dir(path, e), left = FOLDERS_MAX, rc = -1;

@@ -186,8 +186,8 @@ static bool busy(struct acp *a)
 	return true;
 }
 
-/* Of the knob at hand. True: it is asked for, or the turn has ended. What has been brought once is not brought again: the
- * agent or its user may have changed it since, as at the end of planning. */
+/* Of the knob at hand. True: it is asked for, or the turn has ended. What has been brought once is
+ * not brought again: the agent or its user may have changed it since, as at the end of planning. */
 static bool settle_one(struct acp *a, struct str *want)
 {
 	const char *applied = a->here->applied[a->knob];

@@ -202,7 +202,7 @@ static bool make_room(struct tasks *t)
 	if (i == t->n)
 		return false;
 	task_free(t->tasks[i]);
-	memmove(&t->tasks[i], &t->tasks[i + 1], (--t->n - i) * sizeof(t->tasks[0]));
+	memmove(&t->tasks[i], &t->tasks[i + 1], (--t->n - i) * sizeof(struct task *));
 	return true;
 }
 

@@ -244,7 +244,7 @@ class Acp(Case):
     def test_doctor_says_what_is_wrong_with_it(self):
         for script, said in (({"session/new": [{"error": {"code": -32000, "message": "login"}}]}, "not logged in"),
                              ({"initialize": [{"stderr": "no config"}, {"exit": 1}]}, "no config"),
-                             ({"session/prompt": [END]}, "after 0.")):
+                             ({"session/prompt": [END]}, "without an answer after")):
             self.script(script)
             out = self.doctor(1, "--engine")
             self.assertRegex(out, r"FAIL +engine +acp, agent")

@@ -1,8 +1,8 @@
-/* tools/exec/relay.h: what an agent's hook tells, passed on to the daemon that has started the agent.
+/* tools/exec/relay.h: what an agent's hook tells, passed on to the daemon that runs the agent.
  *
- * Run by the agent itself, as the command of a hook: one JSON object on standard input. Where it goes
- * is in the environment, which only an agent of the daemon's has: "http://127.0.0.1:PORT" and a token.
- * Whatever goes wrong, the agent is not held up and hears nothing of it. */
+ * Run by the agent itself, as the command of a hook: one JSON object on standard input. Where it
+ * goes is in the environment, which only an agent of the daemon's has: "http://127.0.0.1:PORT" and
+ * a token. Whatever goes wrong, the agent is not held up and hears nothing of it. */
 #ifndef TOOLS_EXEC_RELAY_H
 #define TOOLS_EXEC_RELAY_H
 

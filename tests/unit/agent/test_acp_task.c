@@ -11,11 +11,12 @@
 
 #include "agent/acp/task.h"
 
-/* Hooks as letters: s a task begins, e it ends, f it fails, T a task's turn begins, U the user's, S its
- * end, X its end by an error, I by an interrupt, R an agent's answer. A digit behind s, e and f is the
- * task's. '.' lets TASKS_SETTLE_MS pass, ',' TASKS_GRACE_MS. '<' and '>' are the user's turn, with an
- * answer; ')' ends it without. What falls due is written: r a review that is read at once and tells,
- * n one that tells nothing yet, p one that is passed over, o and l a task's output and loss. */
+/* Hooks as letters: s a task begins, e it ends, f it fails, T a task's turn begins, U the user's,
+ * S its end, X its end by an error, I by an interrupt, R an agent's answer. A digit behind s, e and
+ * f is the task's. '.' lets TASKS_SETTLE_MS pass, ',' TASKS_GRACE_MS. '<' and '>' are the user's
+ * turn, with an answer; ')' ends it without. What falls due is written: r a review that is read at
+ * once and tells, n one that tells nothing yet, p one that is passed over, o and l a task's output
+ * and loss. */
 struct play {
 	struct tasks *t;
 	int64_t now;
@@ -127,34 +128,34 @@ static void the_end_of_a_task_is_told_once_whatever_comes_when(void **state)
 	static const struct {
 		const char *script, *due;
 	} table[] = {
-		{ "s1e1TS.", "r" },           /* as it happens */
-		{ "s1Te1S.", "r" },           /* the notice behind the turn's begin */
-		{ "s1TSe1.", "r" },           /* behind its end */
-		{ "s1TS.e1,", "r" },          /* behind the reading */
-		{ "e1s1TS.", "r" },           /* the begin last */
-		{ "e1TSs1.,", "r" },          /* later yet */
-		{ "e1TS.s1,", "r" },          /* behind the reading: nothing is revived */
-		{ "s1e1TS.e1,e1,s1", "r" },   /* twice */
-		{ "s1e1ST.,", "r" },          /* the turn's end before its begin */
-		{ "s1Se1T.,", "r" },          /* and before the notice */
-		{ "s1e1TU.", "r" },           /* the end of a turn behind which a prompt waits */
-		{ "s1e1TI.", "r" },           /* interrupted */
-		{ "s1e1,", "o1" },            /* no turn at all */
+		{ "s1e1TS.", "r" },         /* as it happens */
+		{ "s1Te1S.", "r" },         /* the notice behind the turn's begin */
+		{ "s1TSe1.", "r" },         /* behind its end */
+		{ "s1TS.e1,", "r" },        /* behind the reading */
+		{ "e1s1TS.", "r" },         /* the begin last */
+		{ "e1TSs1.,", "r" },        /* later yet */
+		{ "e1TS.s1,", "r" },        /* behind the reading: nothing is revived */
+		{ "s1e1TS.e1,e1,s1", "r" }, /* twice */
+		{ "s1e1ST.,", "r" },        /* the turn's end before its begin */
+		{ "s1Se1T.,", "r" },        /* and before the notice */
+		{ "s1e1TU.", "r" },         /* the end of a turn behind which a prompt waits */
+		{ "s1e1TI.", "r" },         /* interrupted */
+		{ "s1e1,", "o1" },          /* no turn at all */
 		{ "s1f1,", "o1" },
 		{ "e1,", "o1" },
-		{ "s1e1,TS.,", "o1r" },       /* far too late */
-		{ "s1e1T,,,S.", "r" },        /* it takes its time */
-		{ "s1s2e1TS.e2TS.", "rr" },   /* two, one after the other */
-		{ "s1s2e1e2TS.", "r" },       /* two in one turn */
-		{ "s1e1Ts2S.", "p" },         /* it tries again */
-		{ "s1e1Ts2S.e2TS.", "pr" },   /* and that is told */
-		{ "s1e1TSs2.e2TS.", "pr" },   /* its begin comes behind the turn's end */
-		{ "s1e1Ts2e2S.", "r" },       /* the new try has ended in the same turn */
-		{ "s1<S>,", "" },             /* the user's own turns are none */
-		{ "<e1>,", "" },              /* told by the answer of the user's turn */
-		{ "<e1),", "o1" },            /* which did not come */
+		{ "s1e1,TS.,", "o1r" },     /* far too late */
+		{ "s1e1T,,,S.", "r" },      /* it takes its time */
+		{ "s1s2e1TS.e2TS.", "rr" }, /* two, one after the other */
+		{ "s1s2e1e2TS.", "r" },     /* two in one turn */
+		{ "s1e1Ts2S.", "p" },       /* it tries again */
+		{ "s1e1Ts2S.e2TS.", "pr" }, /* and that is told */
+		{ "s1e1TSs2.e2TS.", "pr" }, /* its begin comes behind the turn's end */
+		{ "s1e1Ts2e2S.", "r" },     /* the new try has ended in the same turn */
+		{ "s1<S>,", "" },           /* the user's own turns are none */
+		{ "<e1>,", "" },            /* told by the answer of the user's turn */
+		{ "<e1),", "o1" },          /* which did not come */
 		{ "<e1TS.>", "r" },
-		{ "TS.", "r" },               /* nothing else is heard of it */
+		{ "TS.", "r" }, /* nothing else is heard of it */
 		{ "UUSS.,", "" },
 	};
 
@@ -227,7 +228,7 @@ static void a_doubt_ends_no_review(void **state)
 	pass(p, 0);
 	assert_string_equal("n", str_cstr(&p->due));
 	assert_true(tasks_reviewing(p->t, VIEW("s")));
-	pass(p, 3 * TASKS_GRACE_MS);
+	pass(p, (int64_t)3 * TASKS_GRACE_MS);
 	assert_string_equal("n", str_cstr(&p->due));
 	p->whole = true;
 	tasks_doubt(p->t, VIEW("s"), p->now);
