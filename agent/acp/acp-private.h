@@ -234,7 +234,7 @@ bool work_reviews(const struct acp *a, const struct live *l); /* the agent looks
 /* Is this session's history being played back for us? Then the update is taken. */
 bool work_replays(struct acp *a, struct view session, const struct json *update);
 void work_prompt(struct acp *a);    /* the turn's prompt is on its way */
-void work_heard(struct acp *a);     /* something has come of it */
+void work_said(struct acp *a);      /* something has come of it */
 bool work_empty(struct acp *a);     /* it has ended without a word. True: the end is seen to */
 void work_give_up(struct acp *a);   /* the turn that seeks its answer is cancelled */
 void work_turn_done(struct acp *a); /* it is over, whatever it was */

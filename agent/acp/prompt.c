@@ -183,7 +183,7 @@ static bool is_of_turn(const struct acp *a, struct view session)
 static void take_answer(struct acp *a, const struct json *update)
 {
 	if (acp_stream_update(a->stream, update))
-		work_heard(a);
+		work_said(a);
 }
 
 static void take_update(struct acp *a, const struct json *params)

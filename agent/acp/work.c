@@ -32,8 +32,8 @@ struct work {
 
 	/* of the turn */
 	bool told;                         /* that it is held */
-	bool heard, stopped;               /* an update; the hook at its end */
-	int64_t since, step;               /* its prompt; until the answer is sought again */
+	bool said, stopped;                /* part of an answer; the hook at its end */
+	int64_t step;                      /* until its answer is sought again */
 	char reason[TASKS_REASON_MAX + 1]; /* why its model has failed; "": nobody says */
 };
 
@@ -362,15 +362,14 @@ void work_prompt(struct acp *a)
 {
 	struct work *w = a->work;
 
-	w->heard = w->stopped = false;
+	w->said = w->stopped = false;
 	w->reason[0] = '\0';
-	w->since = loop_now(a->loop);
-	tasks_turn(w->tasks, str_view(&a->session), true, false, w->since);
+	tasks_turn(w->tasks, str_view(&a->session), true, false, loop_now(a->loop));
 }
 
-void work_heard(struct acp *a)
+void work_said(struct acp *a)
 {
-	a->work->heard = true;
+	a->work->said = true;
 }
 
 /* "429 slow down": what the model's provider has answered. */
@@ -395,7 +394,7 @@ static void finish_reason(struct acp *a)
 bool work_empty(struct acp *a)
 {
 	struct work *w = a->work;
-	bool quick = !w->heard && loop_now(a->loop) - w->since < QUICK_MS;
+	bool quick = !w->said && loop_now(a->loop) - a->prompted < QUICK_MS;
 
 	if (w->reason[0]) {
 		finish_reason(a);
@@ -416,7 +415,7 @@ static bool may_come(const struct acp *a)
 	struct view text;
 	bool whole;
 
-	if (loop_now(a->loop) - w->since >= (w->hooks ? SEEK_MS : SEEK_BLIND_MS))
+	if (loop_now(a->loop) - a->prompted >= (w->hooks ? SEEK_MS : SEEK_BLIND_MS))
 		return false;
 	return tasks_reviewing(w->tasks, str_view(&a->session)) ||
 	       past_find(w->past, VIEW(NOTIFICATION), true, &text, &whole);
@@ -440,7 +439,7 @@ static void seek_in_history(struct acp *a)
 
 static void seek(struct acp *a)
 {
-	bool quick = !a->work->heard;
+	bool quick = !a->work->said;
 
 	if (a->work->reading)
 		timer_arm(a->work->wait, BLOCKED_MS);
