@@ -157,8 +157,8 @@ static void tell_review(struct acp *a, const struct live *l, const struct task *
 static bool in_use(const struct acp *a, const char *session)
 {
 	return a->work->reading ||
-	       ((a->state == ACP_OPENING || a->state == ACP_ASKING || a->state == ACP_PROMPTING ||
-			a->state == ACP_CANCELLING) &&
+	       ((a->state == ACP_OPENING || a->state == ACP_ASKING || a->state == ACP_LOOKING ||
+			a->state == ACP_PROMPTING || a->state == ACP_CANCELLING) &&
 		       view_eqs(str_view(&a->session), session));
 }
 
