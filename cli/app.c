@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "channel/ilink/ilink.h"
+#include "cli/ears.h"
 #include "cli/policy.h"
 
 enum {
@@ -36,6 +37,7 @@ struct app {
 	struct workshop shop;
 	struct http *poll_http, *api_http, *cdn_http;
 	struct channel *channel;
+	struct ears *ears;
 	struct control *control;
 	struct httpd *socket;
 	int socket_hold;  /* see socket_path; -1: none */
@@ -478,6 +480,7 @@ static int open_control(struct app *a, struct err *e)
 		.more_status = more_status,
 		.policy = show_policy,
 		.more_arg = a,
+		.ears = ears_hand(a->ears),
 	};
 
 	control_settings_from(&s, a->cfg);
@@ -506,7 +509,9 @@ static int app_open(struct app *a, struct err *e)
 		log_warn(a->log, "app", "leftovers of killed writers stay: %s", none.msg);
 	if (log_add_secret(a->log, account_token(a->account), e) < 0 ||
 		workshop_open(&a->shop, a->home, a->cfg, a->loop, a->log, e) < 0 ||
-		open_channel(a, e) < 0 || open_control(a, e) < 0)
+		open_channel(a, e) < 0 ||
+		ears_open(&a->ears, a->home, a->cfg, a->loop, a->log, a->shop.tools, e) < 0 ||
+		open_control(a, e) < 0)
 		return -1;
 	return app_socket_open(&a->socket, &a->socket_hold, a, a->home, a->loop, a->log, e);
 }
@@ -533,6 +538,7 @@ static void app_close(struct app *a)
 	if (a->socket_hold >= 0)
 		close(a->socket_hold);
 	control_close(&a->control);
+	ears_close(&a->ears);
 	if (a->channel)
 		a->channel->ops->close(&a->channel);
 	workshop_close(&a->shop);

@@ -20,10 +20,12 @@
 #include "cli/app.h"
 #include "cli/client.h"
 #include "cli/hooks.h"
+#include "cli/ears.h"
 #include "cli/policy.h"
 #include "cli/search.h"
 #include "cli/workspace.h"
 #include "tools/host/mcp.h"
+#include "tools/host/program.h"
 
 enum {
 	CONNECT_MS = 5000,
@@ -89,6 +91,8 @@ static bool check_config(struct doctor *d)
 		bad(d, true, "config", "kairo config set model.api_key --stdin", "%s", e.msg);
 	else if (config_load_search(d->cfg, &e) < 0)
 		bad(d, true, "config", "kairo config set search.PROVIDER_key --stdin", "%s", e.msg);
+	else if (config_load_voice(d->cfg, &e) < 0)
+		bad(d, true, "config", "kairo config set voice.api_key --stdin", "%s", e.msg);
 	else if (check_ca_file(d->cfg, &e) < 0)
 		bad(d, true, "config", "kairo config set network.ca_file PATH, or unset it", "%s",
 			e.msg);
@@ -667,6 +671,58 @@ static void check_search(struct doctor *d)
 	str_release(&names);
 }
 
+/* --- Voices ----------------------------------------------------------------------------------- */
+
+/* True: it could be run. */
+static bool check_program(struct doctor *d, const char *name, const char *const *argv)
+{
+	struct err e = ERR_INIT;
+
+	if (program_check(d->tools, argv, &e) == 0)
+		return true;
+	bad(d, false, "voice", "see kairo.toml(5), [voice]", "%s: %s", name, e.msg);
+	return false;
+}
+
+static bool check_listener(struct doctor *d, const struct voice_settings *s)
+{
+	if (!s->transcriber[0])
+		return check_host(d, "voice", s->base_url);
+	if (s->base_url[0])
+		bad(d, false, "voice", "unset one of the two",
+			"voice.base_url is not asked: voice.transcriber comes before it");
+	return check_program(d, "voice.transcriber", s->transcriber);
+}
+
+static void say_half(struct doctor *d, const struct voice_settings *s)
+{
+	if (s->base_url[0] || s->name[0] || s->decoder[0])
+		bad(d, false, "voice", "set voice.transcriber, or voice.base_url and voice.name",
+			"half of it is set up: nothing listens to a voice that came without text");
+	else
+		ok("voice", "WeChat's own text; a voice that came without is not heard "
+			    "(kairo.toml(5), [voice])");
+}
+
+/* Does what is set up for voices hold, as far as can be told without one? */
+static void check_voice(struct doctor *d)
+{
+	struct voice_settings s;
+
+	voice_settings_from(&s, d->cfg);
+	if (!d->tools) /* said above */
+		return;
+	if (!voice_set_up(&s))
+		say_half(d, &s);
+	else if (!check_listener(d, &s))
+		return; /* said */
+	else if (!s.decoder[0])
+		bad(d, false, "voice", "see contrib/voice",
+			"voice.decoder is not set: WeChat's own format (SILK) cannot be heard");
+	else if (check_program(d, "voice.decoder", s.decoder))
+		ok("voice", "%s", s.transcriber[0] ? s.transcriber[0] : s.name);
+}
+
 /* --- The daemon ------------------------------------------------------------------------------- */
 
 static int64_t member_int(const struct json *obj, const char *name)
@@ -741,6 +797,7 @@ static void check_outside(struct doctor *d)
 {
 	check_account(d);
 	check_search(d);
+	check_voice(d);
 	check_daemon(d);
 }
 

@@ -154,6 +154,15 @@ static const struct row rows[] = {
 	{ SEARCH_URL("serpapi", SEARCH_SERPAPI) },
 	{ SEARCH_URL("brave", SEARCH_BRAVE) },
 	{ SEARCH_URL("tavily", SEARCH_TAVILY) },
+	{ LIST("voice.transcriber", voice.transcriber, COMMAND_MAX, false,
+		"program that makes text of a voice, as [\"whisper-cli\", \"-f\", \"{file}\"]") },
+	{ LIST("voice.decoder", voice.decoder, COMMAND_MAX, false,
+		"program that makes WAV of WeChat's voices, with {file} and {out}") },
+	{ STRING("voice.base_url", voice.base_url, NULL,
+		"address of an OpenAI-compatible API that makes text of a voice") },
+	{ STRING("voice.name", voice.name, NULL, "its model, as whisper-1") },
+	{ PATH("voice.api_key_file", voice.key_file, NULL,
+		"file with its key; kairo config set voice.api_key --stdin makes one") },
 	{ STRING("ilink.client_version", ilink.client_version, NULL,
 		"client version declared to the WeChat server") },
 	{ STRING("ilink.bot_agent", ilink.bot_agent, NULL,
@@ -436,6 +445,30 @@ static int check_folders(const char *name, char *const *list, struct err *e)
 	return 0;
 }
 
+static bool has_place(char *const *argv, const char *place)
+{
+	for (; *argv; argv++)
+		if (strstr(*argv, place))
+			return true;
+	return false;
+}
+
+/* The places that the program is told. */
+static int check_program(const char *name, char *const *argv, bool decoder, struct err *e)
+{
+	if (!argv || !argv[0])
+		return 0;
+	if (!argv[0][0] || argv[0][0] == '{')
+		return err_set(e, E_FORMAT, "%s: expected a program first", name);
+	if (!has_place(argv, "{file}") || (decoder && !has_place(argv, "{out}")))
+		return err_set(e, E_FORMAT,
+			decoder ? "%s: expected {file} and {out} among its words, for the voice and "
+				  "for the WAV file to be made"
+				: "%s: expected {file} among its words, for the voice",
+			name);
+	return 0;
+}
+
 /* The value of one key, once it is in its place. */
 static int check(const struct config *c, const struct row *r, struct err *e)
 {
@@ -445,6 +478,7 @@ static int check(const struct config *c, const struct row *r, struct err *e)
 	case OFFSET(model.provider): return check_provider(name, get_string(c, r), e);
 	case OFFSET(model.base_url):
 	case OFFSET(ilink.cdn_url):
+	case OFFSET(voice.base_url):
 	case OFFSET(network.proxy): return check_url(name, get_string(c, r), e);
 	case OFFSET(model.context_tokens):
 		return c->model.context_tokens == 0 || c->model.context_tokens >= WINDOW_MIN
@@ -452,6 +486,7 @@ static int check(const struct config *c, const struct row *r, struct err *e)
 		               : err_set(e, E_FORMAT, "%s: expected 0, or at least %d", name,
 					 WINDOW_MIN);
 	case OFFSET(model.name):
+	case OFFSET(voice.name):
 	case OFFSET(ilink.client_version):
 	case OFFSET(ilink.bot_agent):
 	case OFFSET(ilink.route_tag): return check_word(name, get_string(c, r), e);
@@ -462,6 +497,8 @@ static int check(const struct config *c, const struct row *r, struct err *e)
 		return !c->acp.command || !c->acp.command[0] || c->acp.command[0][0]
 		               ? 0
 		               : err_set(e, E_FORMAT, "%s: expected a program first", name);
+	case OFFSET(voice.transcriber): return check_program(name, c->voice.transcriber, false, e);
+	case OFFSET(voice.decoder): return check_program(name, c->voice.decoder, true, e);
 	case OFFSET(policy.shell_allow): return policy_check_lists(c->policy.shell_allow, NULL, e);
 	case OFFSET(policy.tools): return policy_check_lists(NULL, c->policy.tools, e);
 	case OFFSET(search.order): return search_check_order(c->search.order, e);
@@ -680,6 +717,7 @@ void config_free(struct config **cp)
 	key_wipe(&c->model.api_key);
 	for (int p = 0; p < SEARCH_PROVIDERS; p++)
 		key_wipe(&c->search.key[p]);
+	key_wipe(&c->voice.key);
 	free(c->home);
 	free(c);
 	*cp = NULL;

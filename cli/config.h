@@ -66,6 +66,13 @@ struct config {
 	} search;
 
 	struct {
+		char **transcriber, **decoder; /* program and arguments; at most 40 */
+		char *base_url, *name;         /* "" none */
+		char *key_file;                /* absolute; "" none */
+		char *key;                     /* by config_load_voice; NULL none */
+	} voice;
+
+	struct {
 		char *preset;   /* a name of agent/acp/preset.h */
 		char **command; /* instead of a preset: program and arguments; at most 40 */
 		char **write;   /* further folders it may write to; at most 32 */
@@ -93,8 +100,9 @@ void config_free(struct config **c); /* wipes the keys */
 /* Fill model.api_key from KAIRO_MODEL_API_KEY, else <home>/PROVIDER.key, else api_key_file (private
  * files of at most 4 KiB, trimmed); for a server of one's own only from the first two. */
 int config_load_key(struct config *c, struct err *e);
-/* Fill search.key from the files of keys. */
+/* Fill search.key from the files of keys, and voice.key. */
 int config_load_search(struct config *c, struct err *e);
+int config_load_voice(struct config *c, struct err *e);
 
 /* --- The table, for `config get/set/list`, the manual and completions ------------------------- */
 enum config_type { CONFIG_STRING, CONFIG_INT, CONFIG_BOOL, CONFIG_LIST, CONFIG_ENUM, CONFIG_PATH };
@@ -130,11 +138,13 @@ int config_change(const char *home, const struct config_edit *edits, size_t n, s
 int config_try(struct config **out, const char *home, const struct config_edit *edits, size_t n,
 	struct err *e);
 
-/* "model.api_key", "model.api_key.PROVIDER", "search.PROVIDER_key": entered by --stdin alone. */
+/* "model.api_key", "model.api_key.PROVIDER", "search.PROVIDER_key", "voice.api_key": entered by
+ * --stdin alone. */
 bool config_is_secret(const char *name);
 /* Store a secret: a provider's key goes to <home>/PROVIDER.key (0600); without a provider, to
  * <home>/model.key, and api_key_file points to it. One for searches goes to
- * <home>/search-PROVIDER.key, and search.PROVIDER_key_file points to it. */
+ * <home>/search-PROVIDER.key, and search.PROVIDER_key_file points to it; that for voices likewise
+ * to <home>/voice-api.key. */
 int config_set_secret(const char *home, const char *name, struct view secret, struct err *e);
 
 #endif

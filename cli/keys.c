@@ -111,6 +111,13 @@ int config_load_search(struct config *c, struct err *e)
 	return 0;
 }
 
+int config_load_voice(struct config *c, struct err *e)
+{
+	const char *path = c->voice.key_file;
+
+	return path && path[0] ? read_key(&c->voice.key, path, "voice.api_key_file", e) : 0;
+}
+
 /* --- Storing ---------------------------------------------------------------------------------- */
 
 static int no_such_provider(const char *name, struct err *e)
@@ -143,12 +150,12 @@ static int key_owner(const char *home, const char *name, const struct provider *
 	return 0;
 }
 
-/* "search.brave_key": the setting of the file that it is kept in. */
-static const struct config_key *search_key(const char *name)
+/* "search.brave_key", "voice.api_key": the setting of the file that it is kept in. */
+static const struct config_key *filed_key(const char *name)
 {
 	char file[64];
 
-	if (strncmp(name, "search.", 7) != 0 ||
+	if ((strncmp(name, "search.", 7) != 0 && strncmp(name, "voice.", 6) != 0) ||
 		snprintf(file, sizeof(file), "%s_file", name) >= (int)sizeof(file))
 		return NULL;
 	return config_find(file);
@@ -158,17 +165,19 @@ bool config_is_secret(const char *name)
 {
 	size_t n = sizeof(CONFIG_KEY) - 1;
 
-	return search_key(name) ||
+	return filed_key(name) ||
 	       (strncmp(name, CONFIG_KEY, n) == 0 && (!name[n] || name[n] == '.'));
 }
 
-static int set_search_key(const char *home, const struct config_key *k, struct view secret,
+/* "search.brave_key_file" is search-brave.key. */
+static int set_filed_key(const char *home, const struct config_key *k, struct view secret,
 	struct err *e)
 {
-	struct view name = view_from(view_of(k->name), strlen("search."));
+	struct view name = view_of(k->name), room = view_cut(name, view_find(name, '.'));
 	char file[64], path[PATH_SIZE];
 
-	(void)snprintf(file, sizeof(file), "search-%.*s.key",
+	name = view_from(name, room.n + 1);
+	(void)snprintf(file, sizeof(file), "%.*s-%.*s.key", VIEW_FMT(room),
 		VIEW_FMT(view_cut(name, name.n - strlen("_key_file"))));
 	if (path_join(path, home, file, e) < 0 || file_replace(path, 0600, secret, e) < 0)
 		return -1;
@@ -189,7 +198,7 @@ static int set_model_key(const char *home, const char *name, struct view secret,
 
 int config_set_secret(const char *home, const char *name, struct view secret, struct err *e)
 {
-	const struct config_key *search = search_key(name);
+	const struct config_key *filed = filed_key(name);
 
 	secret = view_trim(secret);
 	if (secret.n < 1 || secret.n > KEY_FILE_MAX - 1)
@@ -198,6 +207,5 @@ int config_set_secret(const char *home, const char *name, struct view secret, st
 	for (size_t i = 0; i < secret.n; i++)
 		if (secret.p[i] <= ' ' || secret.p[i] >= 0x7f)
 			return err_set(e, E_FORMAT, "the key holds a space or a control character");
-	return search ? set_search_key(home, search, secret, e)
-	              : set_model_key(home, name, secret, e);
+	return filed ? set_filed_key(home, filed, secret, e) : set_model_key(home, name, secret, e);
 }

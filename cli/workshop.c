@@ -149,6 +149,7 @@ static void mask_keys(struct log *log, const struct config *cfg)
 	mask_key(log, cfg->model.api_key, "the model");
 	for (int p = 0; p < SEARCH_PROVIDERS; p++)
 		mask_key(log, cfg->search.key[p], search_names[p]);
+	mask_key(log, cfg->voice.key, "the voice");
 }
 
 static int open_react(struct workshop *w, struct config *cfg, struct err *e)
@@ -241,7 +242,7 @@ int workshop_open(struct workshop *w, const struct home *h, struct config *cfg, 
 		return -1;
 	if ((w->workspace_fd = workspace_lock(w->workspace, e)) < 0)
 		return -1;
-	if (config_load_search(cfg, e) < 0) {
+	if (config_load_search(cfg, e) < 0 || config_load_voice(cfg, e) < 0) {
 		workshop_close(w);
 		return -1;
 	}
