@@ -7,7 +7,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const DAMAGED = 65, ANOTHER_FORMAT = 69;
-const MAGIC = Buffer.from('#!SILK_V3');
+const MAGIC = Buffer.from('\x02#!SILK_V3'); // the first byte is WeChat's own, and not always there
 const PACKET_MS = 20;         // what a packet holds, at the least
 const PACKET_MAX = 5 * 1024;  // bytes
 
@@ -19,7 +19,7 @@ function end(status, why) {
 // How many packets there are. The codec itself takes whatever it gets and gives less for it, so
 // that half a message would pass for the whole.
 function countPackets(data) {
-	let at = (data[0] === 2 ? 1 : 0) + MAGIC.length, packets = 0;
+	let at = MAGIC.length, packets = 0;
 
 	for (; at < data.length; packets++) {
 		if (at + 2 > data.length)
@@ -61,8 +61,10 @@ const rate = Number(asked);
 if (!to || ![8000, 12000, 16000, 24000, 32000, 44100, 48000].includes(rate))
 	end(2, 'usage: node decode.mjs VOICE.silk VOICE.wav [RATE]');
 
-const data = readFileSync(from);
-if (!data.subarray(data[0] === 2 ? 1 : 0).subarray(0, MAGIC.length).equals(MAGIC))
+let data = readFileSync(from);
+if (data[0] !== MAGIC[0])
+	data = Buffer.concat([MAGIC.subarray(0, 1), data]);
+if (!data.subarray(0, MAGIC.length).equals(MAGIC))
 	end(ANOTHER_FORMAT, 'the voice is not SILK; set up a decoder for it, as ffmpeg for AMR');
 const packets = countPackets(data);
 

@@ -128,10 +128,8 @@ static void finish(struct voice_call *c, enum voice_end what, struct view text, 
 	long long ms = loop_now(env->loop) - c->began;
 
 	if (what == VOICE_TEXT || what == VOICE_SILENT)
-		log_info(env->log, "voice", "heard in %lld.%01lld s: %zu bytes of text", ms / 1000,
-			ms % 1000 / 100, text.n);
-	else
-		log_warn(env->log, "voice", "not heard: %s", why);
+		log_info(env->log, "voice", "listened to in %lld.%01lld s: %zu bytes of text",
+			ms / 1000, ms % 1000 / 100, text.n);
 	c->done(c->arg, what, text, why);
 	call_free(c);
 }
