@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "channel/peer.h"
+#include "channel/prompt.h"
 #include "channel/sql.h"
 
 #include <string.h>
@@ -256,7 +257,7 @@ static int run_stop(struct control *c, struct command_call *call, struct err *e)
 	const char *whose = stop->ran ? stop->victim : call->user;
 	int n, rc;
 
-	if (outbox_drop(c->outbox, whose, stop->turn, &n, e) < 0)
+	if (outbox_drop(c->outbox, whose, stop->turn, &n, e) < 0 || command_stopped(c, stop, e) < 0)
 		return -1;
 	if (stop->ran && !stop->again && strcmp(stop->victim, call->user) != 0 &&
 		outbox_notice(c->outbox, stop->victim, PART_STOP, 0, W_STOPPED_BY_OWNER, NULL, e) <
@@ -321,7 +322,7 @@ static int queue_list(struct control *c, struct command_call *call, struct err *
 		if (rc != 1)
 			break;
 		str_addf(call->reply, "\n%d. ", i);
-		words_excerpt(call->reply, str_view(&it.text), EXCERPT_CHARS);
+		prompt_excerpt(call->reply, &c->room, &it, EXCERPT_CHARS);
 		rc = said(call->reply, e);
 	}
 	inbox_item_release(&it);
@@ -352,7 +353,7 @@ static int queue_drop(struct control *c, struct command_call *call, struct view 
 		rc = say(call, W_QUEUE_NO_SUCH, str_cstr(&text));
 	} else if (rc == 1) {
 		rc = inbox_move(&c->room, it.seq, INBOX_DROPPED, 0, e);
-		words_excerpt(&text, str_view(&it.text), EXCERPT_CHARS);
+		prompt_excerpt(&text, &c->room, &it, EXCERPT_CHARS);
 		if (rc == 0)
 			rc = say(call, W_QUEUE_DROPPED, str_cstr(&text));
 		control_sweep(c);
@@ -389,19 +390,21 @@ static int run_clear(struct control *c, struct command_call *call, struct err *e
 	return n > 0 ? say(call, W_CLEARED, NUM(n)) : say(call, W_QUEUE_EMPTY);
 }
 
-static int say_taken(struct command_call *call, struct view text, struct err *e)
+static int say_taken(struct control *c, struct command_call *call, const struct inbox_item *it,
+	struct err *e)
 {
 	struct str shown = STR_INIT(1024);
 	int rc;
 
-	words_excerpt(&shown, text, EXCERPT_CHARS);
+	prompt_excerpt(&shown, &c->room, it, EXCERPT_CHARS);
 	rc = say(call, W_RETRY_TAKEN, str_cstr(&shown));
 	str_release(&shown);
 	return rc;
 }
 
 /* Typing shows that it has begun; words are due only where it has to wait. */
-static int say_retry(struct control *c, struct command_call *call, struct view text, struct err *e)
+static int say_retry(struct control *c, struct command_call *call, const struct inbox_item *it,
+	struct err *e)
 {
 	struct dispatcher_now now;
 	bool paused;
@@ -411,21 +414,23 @@ static int say_retry(struct control *c, struct command_call *call, struct view t
 		inbox_waiting(&c->room, NULL, &n, e) < 0)
 		return -1;
 	if (paused || n > 1 || dispatcher_now(c->dispatcher, &now))
-		return say_taken(call, text, e);
+		return say_taken(c, call, it, e);
 	return 0;
 }
 
 static int retry(struct control *c, struct command_call *call, const struct inbox_item *it,
 	struct err *e)
 {
+	struct inbox_item again = *it;
 	int rc = inbox_put(&c->room, it->id, it->user, it->origin, it->lang, str_view(&it->text),
-		NULL, e);
+		&again.seq, e);
 
 	if (rc == 0)
 		return say(call, W_NOT_TAKEN, NUM(1), NUM(c->room.queue_limit));
-	if (rc < 0 || inbox_move(&c->room, it->seq, INBOX_RETRIED, 0, e) < 0)
+	if (rc < 0 || inbox_move(&c->room, it->seq, INBOX_RETRIED, 0, e) < 0 ||
+		media_move(&c->room, it->seq, again.seq, e) < 0)
 		return -1;
-	return say_retry(c, call, str_view(&it->text), e);
+	return say_retry(c, call, &again, e);
 }
 
 /* Asked for twice in a row, the same message is meant, and not one that failed long ago. */
@@ -437,7 +442,7 @@ static int run_retry(struct control *c, struct command_call *call, struct err *e
 	inbox_item_init(&it);
 	rc = inbox_retrying(&c->room, call->user, &it, e);
 	if (rc == 1)
-		rc = say_taken(call, str_view(&it.text), e);
+		rc = say_taken(c, call, &it, e);
 	else if (rc == 0 && (rc = inbox_unfinished(&c->room, call->user, &it, e)) == 0)
 		rc = say(call, W_RETRY_NONE);
 	else if (rc == 1)
@@ -620,15 +625,31 @@ bool command_releases(const struct command_call *call)
 	return call->cmd && call->cmd->run != run_stop && call->cmd->run != run_more;
 }
 
+static bool may_stop(const struct control *c, const char *user, const char *whose)
+{
+	return whose && (room_is_owner(&c->room, user) || strcmp(whose, user) == 0);
+}
+
+int command_stopped(struct control *c, const struct stopping *stop, struct err *e)
+{
+	int rc = stop->awaited ? inbox_waits(&c->room, stop->awaited, e) : 0;
+
+	return rc == 1 ? inbox_move(&c->room, stop->awaited, INBOX_STOPPED, 0, e) : rc;
+}
+
 void command_fence(struct control *c, const char *user, struct stopping *out)
 {
 	struct dispatcher_now now;
 
 	*out = (struct stopping){ .ran = false };
-	if (dispatcher_now(c->dispatcher, &now) &&
-		(room_is_owner(&c->room, user) || strcmp(now.user, user) == 0)) {
-		out->again = !dispatcher_stop(c->dispatcher);
-		out->ran = true;
+	if (dispatcher_now(c->dispatcher, &now)) {
+		out->ran = may_stop(c, user, now.user);
+		out->again = out->ran && !dispatcher_stop(c->dispatcher);
+	} else if (may_stop(c, user, dispatcher_awaits(c->dispatcher))) {
+		out->ran = dispatcher_stop_awaited(c->dispatcher, &now);
+		out->awaited = now.seq;
+	}
+	if (out->ran) {
 		out->turn = now.turn;
 		memcpy(out->victim, now.user, sizeof(out->victim));
 	}

@@ -6,6 +6,7 @@
 #include "channel/control.h"
 #include "channel/dispatcher.h"
 #include "channel/inbox.h"
+#include "channel/media.h"
 #include "channel/outbox.h"
 #include "channel/question.h"
 #include "channel/room.h"
@@ -23,17 +24,19 @@ struct ask {
 /* What a /stop has ended, before anything of it was stored. */
 struct stopping {
 	bool ran;
-	bool again; /* it was stopped before, and has not quite ended */
-	uint64_t turn;
+	bool again;      /* it was stopped before, and has not quite ended */
+	uint64_t turn;   /* 0: it was not running yet */
+	int64_t awaited; /* row of a message that still waited for its files; 0: none did */
 	char victim[CHAN_ID_MAX + 1];
 };
 
 struct control {
 	struct room room;
-	char *bot, *owner;
+	char *bot, *owner, *folder;
 	char **allowed;
 	struct engine *engine;
 	struct outbox *outbox;
+	struct media *media;
 	struct dispatcher *dispatcher;
 	void (*more_status)(void *arg, bool zh, struct str *out);
 	void (*policy)(void *arg, bool zh, struct str *out);
@@ -82,10 +85,13 @@ void command_more(struct command_call *call);           /* as if /more had been 
 bool command_releases(const struct command_call *call); /* do parked parts go when it comes? */
 /* Fence and cancel, in memory only: works without a disk. */
 void command_fence(struct control *c, const char *user, struct stopping *out);
+/* What was stopped before it ran is on disk no longer in the queue. */
+int command_stopped(struct control *c, const struct stopping *stop, struct err *e);
 /* In the message's transaction. Appends the reply. */
 int command_run(struct control *c, struct command_call *call, struct err *e);
 
-/* Prompts of the terminal that were dropped from the queue hear of it, from the loop. */
+/* Something was dropped from the queue: prompts of the terminal hear of it, and what is fetched for
+ * it ends, from the loop. */
 void control_sweep(struct control *c);
 
 #endif

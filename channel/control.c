@@ -57,6 +57,10 @@ int control_apply(struct control *c, const struct control_settings *s, struct er
 	c->room.mode = s->mode;
 	c->room.queue_limit = s->queue_limit;
 	c->room.ask_ms = s->ask_ms;
+	c->room.media_max = s->media_max;
+	c->room.media_days = s->media_days;
+	c->room.media_keep = s->media_keep;
+	c->room.merge_ms = s->merge_ms;
 	return 0;
 }
 
@@ -128,6 +132,7 @@ static void on_sweep(void *arg)
 void control_sweep(struct control *c)
 {
 	timer_arm(c->sweep, 0);
+	media_kick(c->media);
 }
 
 int control_ask(struct control *c, struct view text, control_ask_cb *cb, void *arg,
@@ -206,6 +211,8 @@ static void on_prune(void *arg)
 			rc = quote_prune(&c->room, &e);
 		rc = sql_end(c->room.db, rc, &e);
 	}
+	if (rc == 0)
+		rc = media_prune(&c->room, &e);
 	if (rc < 0)
 		log_warn(c->room.log, "control", "what is past its time stays: %s", e.msg);
 	timer_arm(c->prune, PRUNE_MS);
@@ -222,8 +229,16 @@ static void on_grace(void *arg)
 		done(c->done_arg);
 }
 
+static void on_media(void *arg)
+{
+	struct control *c = arg;
+
+	dispatcher_kick(c->dispatcher);
+}
+
 static int open_parts(struct control *c, const struct control_env *env, struct err *e)
 {
+	const struct media_env m = { .room = &c->room, .ready = on_media, .arg = c };
 	struct dispatcher_env d = { .room = &c->room,
 		.engine = env->engine,
 		.deadline_ms = env->deadline_ms > 0 ? env->deadline_ms : TURN_DEADLINE_MS,
@@ -232,9 +247,10 @@ static int open_parts(struct control *c, const struct control_env *env, struct e
 
 	if (sql_migrate(c->room.db, e) < 0 ||
 		sql_meta(c->room.db, "server_ms", &c->room.server_ms, e) < 0 ||
-		outbox_open(&c->outbox, &c->room, e) < 0)
+		outbox_open(&c->outbox, &c->room, e) < 0 || media_open(&c->media, &m, e) < 0)
 		return -1;
 	d.outbox = c->outbox;
+	d.media = c->media;
 	if (dispatcher_open(&c->dispatcher, &d, e) < 0 ||
 		timer_new(&c->prune, c->room.loop, on_prune, c, e) < 0 ||
 		timer_new(&c->sweep, c->room.loop, on_sweep, c, e) < 0 ||
@@ -254,6 +270,7 @@ int control_open(struct control **out, const struct control_env *env,
 		return err_set(e, E_NOMEM, "the control");
 	c->bot = strdup(env->bot_id);
 	c->owner = strdup(env->owner ? env->owner : "");
+	c->folder = strdup(env->media);
 	c->engine = env->engine;
 	c->more_status = env->more_status;
 	c->policy = env->policy;
@@ -264,8 +281,9 @@ int control_open(struct control **out, const struct control_env *env,
 		.channel = env->channel,
 		.ears = env->ears,
 		.bot = c->bot,
-		.owner = c->owner };
-	if (!c->bot || !c->owner)
+		.owner = c->owner,
+		.media = c->folder };
+	if (!c->bot || !c->owner || !c->folder)
 		err_set(e, E_NOMEM, "the control");
 	else if (control_apply(c, s, e) == 0 && open_parts(c, env, e) == 0) {
 		*out = c;
@@ -284,6 +302,7 @@ void control_close(struct control **cp)
 		return;
 	if (c->dispatcher)
 		dispatcher_close(&c->dispatcher);
+	media_close(&c->media);
 	if (c->outbox)
 		outbox_close(&c->outbox);
 	timer_free(&c->prune);
@@ -298,6 +317,7 @@ void control_close(struct control **cp)
 	free_list(c->allowed);
 	free(c->bot);
 	free(c->owner);
+	free(c->folder);
 	free(c);
 }
 
@@ -316,6 +336,7 @@ void control_events(struct control *c, struct chan_events *out)
 void control_run(struct control *c)
 {
 	outbox_run(c->outbox);
+	media_run(c->media);
 	dispatcher_run(c->dispatcher);
 }
 
@@ -371,7 +392,8 @@ int control_status(struct control *c, struct control_status *out, struct err *e)
 	if (inbox_waiting(&c->room, NULL, &out->waiting, e) < 0 ||
 		dispatcher_paused(c->dispatcher, &out->paused, e) < 0 ||
 		outbox_counts(c->outbox, NULL, &n, e) < 0 ||
-		peer_load(&c->room, c->owner, &owner, e) < 0)
+		peer_load(&c->room, c->owner, &owner, e) < 0 ||
+		media_usage(&c->room, &out->media_files, &out->media_bytes, e) < 0)
 		return -1;
 	if (dispatcher_now(c->dispatcher, &now)) {
 		out->turn = now.turn;
@@ -403,6 +425,7 @@ static int store_stop(struct control *c, const struct stopping *stop, bool all, 
 	int parts;
 
 	if (outbox_drop(c->outbox, whose, stop->turn, &parts, e) < 0 ||
+		command_stopped(c, stop, e) < 0 ||
 		(all && inbox_clear(&c->room, NULL, dropped, e) < 0))
 		return -1;
 	if (!stop->ran)

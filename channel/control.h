@@ -29,6 +29,10 @@ struct control_settings {
 	int queue_limit;                  /* 1..1000 */
 	const char *const *allowed_users; /* NULL-terminated; besides the owner. NULL: none */
 	int64_t ask_ms;                   /* that a question stays open; 0: 10 minutes */
+	int64_t media_max;                /* bytes of one received file */
+	int media_days;                   /* that received files are kept */
+	int64_t media_keep;               /* bytes of them all */
+	int64_t merge_ms; /* within which what is sent beside a picture belongs to it; 0: off */
 };
 
 struct control_env {
@@ -39,6 +43,7 @@ struct control_env {
 	struct engine *engine;      /* control runs it through turn.h */
 	int64_t deadline_ms;        /* of a turn; 0: TURN_DEADLINE_MS */
 	const char *bot_id, *owner; /* owner "": nobody is served */
+	const char *media;          /* folder of ours for what is received, 0700 */
 	/* What /status shows of rooms the channel does not see; may be NULL. */
 	void (*more_status)(void *arg, bool zh, struct str *out);
 	/* The answer to /policy: what requests from the phone may do. */
@@ -70,8 +75,9 @@ struct control_status {
 	int64_t window_left_ms;      /* until the owner's reply window closes; 0: closed */
 	int unsent;                  /* reply parts waiting or in flight */
 	int parked, refused, unknown, unconfirmed; /* reply parts */
-	uint64_t handled, failed; /* turns ended since the start; those that failed */
-	char intake_error[256];   /* why messages cannot be stored now; "" when they can */
+	uint64_t handled, failed;         /* turns ended since the start; those that failed */
+	int64_t media_files, media_bytes; /* received files that are kept */
+	char intake_error[256];           /* why messages cannot be stored now; "" when they can */
 };
 int control_status(struct control *c, struct control_status *out, struct err *e);
 int control_pause(struct control *c, bool on, struct err *e); /* kept over a restart */

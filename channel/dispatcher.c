@@ -2,6 +2,7 @@
 
 #include "base/testhook.h"
 #include "channel/peer.h"
+#include "channel/prompt.h"
 #include "channel/sql.h"
 
 #include <stdlib.h>
@@ -30,6 +31,7 @@ struct ending {
 struct dispatcher {
 	const struct room *room;
 	struct outbox *outbox;
+	struct media *media;
 	struct questions *questions;
 	struct turns *turns;
 	struct timer *kick, *progress, *store;
@@ -37,9 +39,12 @@ struct dispatcher {
 	void *arg;
 
 	bool running;
-	bool typing;            /* shown to the user of item */
-	bool failing;           /* the database failed at the last try; logged once */
-	struct inbox_item item; /* of the running turn; seq 0: none */
+	char typing[CHAN_ID_MAX + 1]; /* user it is shown to; "": nobody */
+	bool failing;                 /* the database failed at the last try; logged once */
+	struct inbox_item item;       /* of the running turn; seq 0: none */
+	struct prompt prompt;         /* of item */
+	int64_t awaited; /* the head, which item holds, is not ready; 0: none is awaited */
+	int64_t dropped; /* it was stopped while it was awaited */
 	uint64_t turn;
 	enum fate fate;
 	struct ending ending;
@@ -68,16 +73,26 @@ static bool from_phone(const struct dispatcher *d)
 	return d->item.origin == ORIGIN_PHONE;
 }
 
-static void typing(struct dispatcher *d, bool on)
+static void show_typing(struct dispatcher *d, const char *user, bool on)
 {
 	struct peer peer;
 
-	if (!from_phone(d) || on == d->typing)
-		return;
-	if (peer_load(d->room, d->item.user, &peer, NULL) != 1)
+	if (peer_load(d->room, user, &peer, NULL) != 1)
 		peer.token[0] = '\0';
-	d->room->channel->ops->typing(d->room->channel, d->item.user, peer.token, on);
-	d->typing = on;
+	d->room->channel->ops->typing(d->room->channel, user, peer.token, on);
+}
+
+static void typing(struct dispatcher *d, bool on)
+{
+	const char *user = on && from_phone(d) ? d->item.user : "";
+
+	if (strcmp(user, d->typing) == 0)
+		return;
+	if (*d->typing)
+		show_typing(d, d->typing, false);
+	(void)copy_z(d->typing, sizeof(d->typing), view_of(user));
+	if (*user)
+		show_typing(d, user, true);
 }
 
 static void hurry(struct dispatcher *d, bool on)
@@ -138,7 +153,7 @@ static int say_interrupted(struct dispatcher *d, struct err *e)
 	struct peer peer;
 	int rc = peer_load(d->room, d->item.user, &peer, e);
 
-	words_excerpt(&excerpt, str_view(&d->item.text), EXCERPT_CHARS);
+	prompt_excerpt(&excerpt, d->room, &d->item, EXCERPT_CHARS);
 	words(&s, lang, W_INTERRUPTED, str_cstr(&excerpt));
 	if (rc == 1 && peer.asked > 0) {
 		str_addc(&s, '\n');
@@ -365,6 +380,15 @@ static void on_progress(void *arg)
 
 /* --- Taking the next -------------------------------------------------------------------------- */
 
+/* Whatever comes of the rest of the message: what was said is not known. */
+static int tell_unheard(struct dispatcher *d, struct err *e)
+{
+	if (d->prompt.unheard == HEARD_TEXT)
+		return 0;
+	return outbox_merge(d->outbox, d->item.user, PART_REPLY, words_unheard(d->prompt.unheard),
+		NULL, e);
+}
+
 /* "Running", under a turn number never used before. */
 static int store_start(struct dispatcher *d, struct err *e)
 {
@@ -379,6 +403,8 @@ static int store_start(struct dispatcher *d, struct err *e)
 	if (rc == 0)
 		rc = inbox_move(d->room, d->item.seq, INBOX_RUNNING, (uint64_t)turn, e);
 	if (rc == 0)
+		rc = tell_unheard(d, e);
+	if (rc == 0)
 		d->turn = (uint64_t)turn;
 	return sql_end(d->room->db, rc, e);
 }
@@ -389,10 +415,13 @@ static void start(struct dispatcher *d)
 		.conversation = d->item.user,
 		.origin = d->item.origin,
 		.owner = room_is_owner(d->room, d->item.user),
-		.text = str_view(&d->item.text),
-		.quoted = words_quote(str_view(&d->item.text)),
+		.text = str_view(&d->prompt.text),
+		.quoted = d->prompt.quoted,
 		.language = lang_name(
-			d->room->language != LANG_AUTO ? d->room->language : d->item.lang) };
+			d->room->language != LANG_AUTO ? d->room->language : d->item.lang),
+		.files = d->prompt.files,
+		.nfiles = d->prompt.nfiles,
+		.media = d->prompt.media };
 	struct err e = ERR_INIT;
 
 	test_halt("turn.start");
@@ -426,6 +455,76 @@ static int next_served(struct dispatcher *d, struct err *e)
 	}
 }
 
+/* The head of the queue, in d->item, is waited for; or nothing is. */
+static void await(struct dispatcher *d, bool on)
+{
+	if (!on && !d->awaited)
+		return;
+	d->awaited = on ? d->item.seq : 0;
+	typing(d, on);
+	hurry(d, on);
+	if (on && d->prompt.wait_ms > 0)
+		timer_arm(d->kick, d->prompt.wait_ms);
+}
+
+/* Nothing of it can be had: that is its answer. */
+static int tell_nothing(struct dispatcher *d, struct err *e)
+{
+	struct str s = STR_INIT(PART_TEXT_MAX);
+	int rc = 0;
+
+	if (prompt_sorry(&d->prompt, d->room, peer_lang(d->room, d->item.user), &s) < 0)
+		rc = err_set(e, E_NOMEM, "why nothing came through");
+	if (rc == 0 && s.n > 0)
+		rc = outbox_add(d->outbox, d->item.user, PART_REPLY, 0, str_view(&s), NULL, e);
+	if (rc == 0)
+		rc = tell_unheard(d, e);
+	str_release(&s);
+	return rc;
+}
+
+static int end_nothing(struct dispatcher *d, struct err *e)
+{
+	int rc;
+
+	if (db_begin(d->room->db, e) < 0)
+		return -1;
+	rc = tell_nothing(d, e);
+	if (rc == 0)
+		rc = inbox_move(d->room, d->item.seq, INBOX_FAILED, 0, e);
+	rc = sql_end(d->room->db, rc, e);
+	outbox_kick(d->outbox);
+	return rc;
+}
+
+/* 1: what is at the head can run. 0: it waits, or is out of the way. */
+static int make_ready(struct dispatcher *d, bool *waits, struct err *e)
+{
+	if (d->item.seq == d->dropped)
+		return inbox_move(d->room, d->item.seq, INBOX_STOPPED, 0, e);
+	if (prompt_of(&d->prompt, d->room, &d->item, e) < 0)
+		return -1;
+	if (d->prompt.state == PROMPT_NOTHING)
+		return end_nothing(d, e);
+	*waits = d->prompt.state == PROMPT_WAITS;
+	return !*waits;
+}
+
+/* The next that can run: 1. 0: there is none, or it is awaited. */
+static int next_ready(struct dispatcher *d, struct err *e)
+{
+	bool waits = false;
+	int rc;
+
+	while ((rc = next_served(d, e)) == 1 && (rc = make_ready(d, &waits, e)) == 0 && !waits)
+		;
+	if (rc == 1)
+		d->awaited = 0; /* typing goes on */
+	else
+		await(d, waits);
+	return rc;
+}
+
 static void take(struct dispatcher *d)
 {
 	struct err e = ERR_INIT;
@@ -433,7 +532,9 @@ static void take(struct dispatcher *d)
 	int rc = dispatcher_paused(d, &paused, &e);
 
 	if (rc == 0 && !paused)
-		rc = next_served(d, &e);
+		rc = next_ready(d, &e);
+	else
+		await(d, false);
 	if (rc == 1)
 		rc = store_start(d, &e) < 0 ? -1 : 1;
 	if (rc != 1)
@@ -517,10 +618,12 @@ int dispatcher_open(struct dispatcher **out, const struct dispatcher_env *env, s
 		return err_set(e, E_NOMEM, "the dispatcher");
 	d->room = env->room;
 	d->outbox = env->outbox;
+	d->media = env->media;
 	d->on_event = env->on_event;
 	d->arg = env->arg;
 	d->ending.kept = (struct str)STR_INIT(ENGINE_ANSWER_MAX);
 	inbox_item_init(&d->item);
+	prompt_init(&d->prompt);
 	if (timer_new(&d->kick, l, on_kick, d, e) < 0 ||
 		timer_new(&d->progress, l, on_progress, d, e) < 0 ||
 		timer_new(&d->store, l, on_store, d, e) < 0 ||
@@ -542,8 +645,7 @@ void dispatcher_close(struct dispatcher **dp)
 	*dp = NULL;
 	if (!d)
 		return;
-	if (d->item.seq && !d->pending)
-		typing(d, false);
+	typing(d, false);
 	turns_close(&d->turns);
 	if (d->questions)
 		questions_close(&d->questions);
@@ -551,6 +653,7 @@ void dispatcher_close(struct dispatcher **dp)
 	timer_free(&d->progress);
 	timer_free(&d->store);
 	inbox_item_release(&d->item);
+	prompt_release(&d->prompt);
 	str_release(&d->ending.kept);
 	free(d);
 }
@@ -608,6 +711,24 @@ bool dispatcher_stop(struct dispatcher *d)
 	return end_early(d, FATE_STOPPED);
 }
 
+const char *dispatcher_awaits(const struct dispatcher *d)
+{
+	return d->awaited ? d->item.user : NULL;
+}
+
+bool dispatcher_stop_awaited(struct dispatcher *d, struct dispatcher_now *out)
+{
+	*out = (struct dispatcher_now){ .seq = d->awaited, .origin = d->item.origin };
+	if (!d->awaited)
+		return false;
+	memcpy(out->user, d->item.user, sizeof(out->user));
+	d->dropped = d->awaited;
+	media_stop(d->media, d->awaited);
+	await(d, false);
+	dispatcher_kick(d);
+	return true;
+}
+
 void dispatcher_abandon(struct dispatcher *d)
 {
 	(void)end_early(d, FATE_ABANDONED);
@@ -619,6 +740,7 @@ void dispatcher_shutdown(struct dispatcher *d, dispatcher_idle_cb *cb, void *arg
 	d->idle = cb;
 	d->idle_arg = arg;
 	(void)end_early(d, FATE_SHUTDOWN);
+	await(d, false);
 	dispatcher_kick(d);
 }
 

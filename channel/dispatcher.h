@@ -10,6 +10,7 @@
 #include "agent/turn.h"
 #include "base/err.h"
 #include "channel/inbox.h"
+#include "channel/media.h"
 #include "channel/outbox.h"
 #include "channel/question.h"
 #include "channel/room.h"
@@ -25,6 +26,7 @@ typedef void dispatcher_idle_cb(void *arg);
 struct dispatcher_env {
 	const struct room *room;
 	struct outbox *outbox;
+	struct media *media;
 	struct engine *engine;
 	int64_t deadline_ms;
 	dispatcher_event_cb *on_event;
@@ -51,7 +53,12 @@ uint64_t dispatcher_failed(const struct dispatcher *d);  /* those of them that f
 
 /* The fence falls at once: nothing of the running turn is said any more. False: none ran. */
 bool dispatcher_stop(struct dispatcher *d);
-/* As above, and nobody is there to be told. */
+/* The message that would run next, but still waits for its files or for what may join it, is not
+ * run: its fetches end at once. out tells which (turn 0); false: none waits so. */
+bool dispatcher_stop_awaited(struct dispatcher *d, struct dispatcher_now *out);
+/* Whose message that is; NULL: none. */
+const char *dispatcher_awaits(const struct dispatcher *d);
+/* As dispatcher_stop, and nobody is there to be told. */
 void dispatcher_abandon(struct dispatcher *d);
 /* Takes nothing more; a running turn is cancelled and its sender told. cb once nothing runs. */
 void dispatcher_shutdown(struct dispatcher *d, dispatcher_idle_cb *cb, void *arg);

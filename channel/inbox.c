@@ -166,6 +166,14 @@ int inbox_running(const struct room *r, struct inbox_item *out, struct err *e)
 		NULL, 0, out, e);
 }
 
+int inbox_waits(const struct room *r, int64_t seq, struct err *e)
+{
+	int64_t n;
+
+	return sql_int(r->db, e, &n, "SELECT 1 FROM channel_inbox WHERE seq = ? AND state = 0", "l",
+		seq);
+}
+
 int inbox_move(const struct room *r, int64_t seq, enum inbox_state to, uint64_t turn, struct err *e)
 {
 	struct words_num subject = { "" };

@@ -21,7 +21,7 @@ enum disposition {
 	DISP_GROUP,
 	DISP_UNREADABLE,
 	DISP_UNSUPPORTED,
-	DISP_MEDIA /* nothing but attachments */
+	DISP_JOINED /* queued, as a part of the message before */
 };
 
 /* Ids are kept for 24 hours and at least those of 10,000 messages (two each), whichever is more;
@@ -77,6 +77,8 @@ int inbox_running(const struct room *r, struct inbox_item *out, struct err *e);
 
 /* Waiting messages: of user, or of everybody (NULL). */
 int inbox_waiting(const struct room *r, const char *user, int *n, struct err *e);
+/* 1: this row waits. 0, -1. */
+int inbox_waits(const struct room *r, int64_t seq, struct err *e);
 int inbox_move(const struct room *r, int64_t seq, enum inbox_state to, uint64_t turn,
 	struct err *e);
 /* Waiting ones of user (NULL: all) become dropped; *n tells how many. */

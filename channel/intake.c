@@ -3,13 +3,12 @@
 
 #include "base/testhook.h"
 #include "base/text.h"
+#include "channel/merge.h"
 #include "channel/peer.h"
 #include "channel/quote.h"
 #include "channel/sql.h"
 
 #include <string.h>
-
-#define NAME_CHARS 80 /* of an attachment */
 
 /* One message on its way through. */
 struct intake {
@@ -26,38 +25,17 @@ struct intake {
 
 /* --- The prompt ------------------------------------------------------------------------------- */
 
-static bool ours(const struct chan_item *it)
-{
-	return !it->quoted && !it->transcript;
-}
-
+/* Is there anything of its own that can be had? */
 static bool has_items(const struct chan_msg *m)
 {
 	for (size_t i = 0; i < m->nitems; i++)
-		if (ours(&m->items[i]))
+		if (!m->items[i].quoted && m->items[i].kind != CHAN_OTHER)
 			return true;
 	return false;
 }
 
-static void put_item(struct str *out, enum control_language lang, const struct chan_item *it)
-{
-	static const enum word kinds[] = { [CHAN_IMAGE] = W_KIND_IMAGE,
-		[CHAN_VOICE] = W_KIND_VOICE,
-		[CHAN_FILE] = W_KIND_FILE,
-		[CHAN_VIDEO] = W_KIND_VIDEO,
-		[CHAN_OTHER] = W_KIND_OTHER };
-	struct str kind = STR_INIT(64), name = STR_INIT(2048);
-
-	words(&kind, lang, kinds[it->kind]);
-	words_excerpt(&name, view_of(it->name), NAME_CHARS);
-	str_addc(out, '\n');
-	words(out, lang, W_ATTACHMENT, str_cstr(&kind), str_cstr(&name));
-	str_release(&kind);
-	str_release(&name);
-}
-
-/* What the engine gets: the quote, the text, a line for each attachment; of one of its own commands
- * the bare command as it knows it, however it was written. */
+/* What is stored: the quote and the text (the lines of attachments come when they are known); of
+ * one of the engine's own commands the bare command as it knows it, however it was written. */
 static int compose(const struct control *c, const struct intake *in, enum control_language lang,
 	struct str *out, struct err *e)
 {
@@ -71,16 +49,60 @@ static int compose(const struct control *c, const struct intake *in, enum contro
 		if (quote_put(&c->room, words_in, m, out, e) < 0)
 			return -1;
 		str_add(out, m->text);
-		for (size_t i = 0; i < m->nitems; i++)
-			if (ours(&m->items[i]))
-				put_item(out, words_in, &m->items[i]);
 	}
 	return str_ok(out) ? 0 : err_set(e, E_NOMEM, "a message of %zu bytes", m->text.n);
 }
 
 /* --- Deciding --------------------------------------------------------------------------------- */
 
-static int take_text(struct control *c, struct intake *in, struct err *e)
+/* A row of its own. */
+static int put(struct control *c, struct intake *in, enum control_language lang,
+	const struct merge *what, int64_t *seq, struct err *e)
+{
+	const struct chan_msg *m = in->msg;
+	int rc = inbox_put(&c->room, m->id, m->from, ORIGIN_PHONE, lang, what->text, seq, e);
+
+	in->what = rc == 1 ? DISP_QUEUED : DISP_NOT_TAKEN;
+	if (rc == 1 && in->parse != COMMAND_ENGINE && merge_open(&c->room, *seq, what, e) < 0)
+		return -1;
+	return rc;
+}
+
+static bool brings_quoted(const struct chan_msg *m)
+{
+	for (size_t i = 0; i < m->nitems; i++)
+		if (m->items[i].quoted)
+			return true;
+	return false;
+}
+
+static int put_or_join(struct control *c, struct intake *in, enum control_language lang,
+	struct view text, struct err *e)
+{
+	const struct chan_msg *m = in->msg;
+	struct merge what;
+	int64_t seq;
+	int rc = 0;
+
+	merge_of(&what, m, text);
+	if (in->parse != COMMAND_ENGINE)
+		rc = merge_join(&c->room, m->from, lang, &what, &seq, e);
+	if (rc == 1)
+		in->what = DISP_JOINED;
+	else if (rc == 0)
+		rc = put(c, in, lang, &what, &seq, e);
+	if (rc != 1 || in->parse == COMMAND_ENGINE)
+		return rc;
+	if (media_add(&c->room, seq, m, e) < 0)
+		return -1;
+	/* What came along with the quote beats what we have of it. */
+	if (!brings_quoted(m) && media_quote(&c->room, seq, m->quote_id, e) < 0)
+		return -1;
+	return 1;
+}
+
+/* What is not answered at once: words, attachments, or both. */
+static int take_task(struct control *c, struct intake *in, struct err *e)
 {
 	const struct chan_msg *m = in->msg;
 	struct questions *q = dispatcher_questions(c->dispatcher);
@@ -89,12 +111,10 @@ static int take_text(struct control *c, struct intake *in, struct err *e)
 	int rc = compose(c, in, lang, &prompt, e);
 
 	if (rc == 0)
-		rc = inbox_put(&c->room, m->id, m->from, ORIGIN_PHONE, lang, str_view(&prompt),
-			NULL, e);
+		rc = put_or_join(c, in, lang, str_view(&prompt), e);
 	str_release(&prompt);
 	if (rc < 0)
 		return -1;
-	in->what = rc == 1 ? DISP_QUEUED : DISP_NOT_TAKEN;
 	if (rc == 0)
 		return outbox_merge(c->outbox, m->from, PART_REPLY, W_NOT_TAKEN,
 			NUM(c->room.queue_limit), e);
@@ -143,8 +163,6 @@ static int decide(struct control *c, struct intake *in, struct err *e)
 		return refuse(c, in, DISP_UNREADABLE, W_UNREADABLE, e);
 	if (m->state == CHAN_MSG_UNSUPPORTED || (!text && !has_items(m)))
 		return refuse(c, in, DISP_UNSUPPORTED, W_UNSUPPORTED, e);
-	if (!text)
-		return refuse(c, in, DISP_MEDIA, W_MEDIA_ONLY, e);
 	if (in->parse == COMMAND_OURS || in->parse == COMMAND_UNKNOWN)
 		return take_command(c, in, e);
 	if (m->typed && in->parse == COMMAND_NONE &&
@@ -152,7 +170,7 @@ static int decide(struct control *c, struct intake *in, struct err *e)
 			in->written_at, &in->answer, e) < 0)
 		return -1;
 	if (in->answer.verdict == QUESTION_NONE)
-		return take_text(c, in, e);
+		return take_task(c, in, e);
 	in->what = DISP_CONTROL;
 	return questions_say(dispatcher_questions(c->dispatcher), m->from, &in->answer,
 		       &in->reply) < 0
@@ -317,7 +335,7 @@ static void log_intake(const struct control *c, const struct intake *in, int sto
 {
 	static const char *const names[] = { "queued", "control", "not taken, the queue is full",
 		"from a stranger", "from a group", "unreadable", "unsupported",
-		"nothing but media" };
+		"joined to the message before" };
 	bool outside = in->what == DISP_STRANGER || in->what == DISP_GROUP;
 
 	if (stored == 0)
@@ -374,6 +392,7 @@ int intake_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err *e
 		log_error(c->room.log, "inbox", "messages cannot be stored: %s", e->msg);
 	}
 	outbox_kick(c->outbox);
+	media_kick(c->media);
 	dispatcher_kick(c->dispatcher);
 	return ok ? 0 : -1;
 }

@@ -1,12 +1,13 @@
-/* channel/media.h: what comes with a message: fetched on arrival, told apart by its content, kept in
- * a private folder for a while, and named to the engine.
+/* channel/media.h: what comes with a message: fetched on arrival, told apart by its content, kept
+ * in a private folder for a while, and named to the engine.
  *
- *     DIR/USERKEY/YYYY-MM-DD/NAME    folders 0700, files 0600; DIR is $KAIRO_HOME/media (room.media)
+ *     DIR/USERKEY/YYYY-MM-DD/NAME    folders 0700, files 0600
  *
- * Every attachment is a row (channel_media) of its message's row in the inbox, from the transaction
- * in which the message came. What a crash cuts off is still "wanted" and fetched again; a file that
- * no row knows is swept. Where the bytes are on the server (URL, parameter, key) is secret, stays in
- * the row and is wiped when the fetch is over, however it ended.
+ * DIR is $KAIRO_HOME/media (room.media). Every attachment is a row (channel_media) of its message's
+ * row in the inbox, from the transaction in which the message came. What a crash cuts off is still
+ * "wanted" and fetched again; a file that no row knows is swept. Where the bytes are on the server
+ * (URL, parameter, key) is secret, stays in the row and is wiped when the fetch is over, however it
+ * ended.
  *
  * Functions on a room that change something may stand in their caller's transaction. */
 #ifndef CHANNEL_MEDIA_H
@@ -63,15 +64,11 @@ enum media_why {
 	MEDIA_SLOW,        /* its time was over */
 	MEDIA_STOPPED,     /* by /stop, /clear, /queue drop */
 	MEDIA_UNSUPPORTED, /* a kind that cannot be had */
-	/* Of a voice that is here but not heard: */
-	MEDIA_DEAF,
-	MEDIA_SILENT,
-	MEDIA_UNHEARD,
 	MEDIA_WHYS
 };
 
 #define MEDIA_TYPE_MAX 80
-#define MEDIA_PATH_MAX (MEDIA_KEY_HEX + 12 + MEDIA_NAME_MAX)
+#define MEDIA_PATH_MAX (MEDIA_KEY_HEX + sizeof("/2026-01-01/") + MEDIA_NAME_MAX)
 
 struct media_row {
 	int64_t id;
@@ -80,11 +77,12 @@ struct media_row {
 	bool transcript; /* what is said stands in the text already */
 	enum media_state state;
 	enum media_why why;
+	enum heard unheard; /* of a voice that is here: why there are no words of it */
 	int64_t size;
 	char name[MEDIA_NAME_MAX + 1]; /* safe; as claimed until it is fetched */
 	char type[MEDIA_TYPE_MAX + 1]; /* "" until fetched */
 	char path[MEDIA_PATH_MAX + 1]; /* relative to DIR; "" until fetched */
-	char *heard;                   /* what was said, as our own ears have it; NULL: nothing */
+	struct str heard;              /* what was said, as our own ears have it */
 };
 
 struct media_list {
@@ -100,11 +98,14 @@ int media_quote(const struct room *r, int64_t seq, const char *message_id, struc
 /* What came with row `from` belongs to row `to`: the same message is run again. A voice that was
  * not heard is heard again. */
 int media_move(const struct room *r, int64_t from, int64_t to, struct err *e);
-/* What came with row seq, in order. */
+/* What came with row seq, in order; to be released even after a failure. */
 int media_load(const struct room *r, int64_t seq, struct media_list *out, struct err *e);
 void media_list_release(struct media_list *l);
 /* How many of row seq are still to be fetched or heard. */
 int media_pending(const struct room *r, int64_t seq, int *n, struct err *e);
+/* Removes what is older than media.days, and the oldest beyond media.keep_mb; never what a waiting
+ * or running message needs. Outside of any transaction. */
+int media_prune(const struct room *r, struct err *e);
 /* Files kept now, and their bytes. */
 int media_usage(const struct room *r, int64_t *files, int64_t *bytes, struct err *e);
 
@@ -127,10 +128,8 @@ void media_close(struct media **m); /* fetches end; what is wanted stays so */
 void media_run(struct media *m);    /* the channel is up */
 /* Something came or was dropped: begins and ends fetches, from the loop. */
 void media_kick(struct media *m);
-/* Ends at once what is under way for row seq, and begins nothing more for it: works without a disk. */
+/* Ends at once what is under way for row seq, and begins nothing more for it. Works without a disk.
+ */
 void media_stop(struct media *m, int64_t seq);
-/* Removes what is older than media.days, and the oldest beyond media.keep_mb; never what a waiting
- * or running message needs. */
-int media_prune(struct media *m, struct err *e);
 
 #endif

@@ -124,6 +124,25 @@ static const char *const steps[] = {
 	"CREATE TABLE channel_said (seq INTEGER PRIMARY KEY, bot TEXT NOT NULL, user TEXT NOT NULL,"
 	" id TEXT NOT NULL CHECK (length(id) > 0), at INTEGER NOT NULL, text TEXT NOT NULL,"
 	" file TEXT NOT NULL DEFAULT '', UNIQUE (bot, user, id)) STRICT;",
+	/* joins: until then others may join it; held: and it waits for them. */
+	"ALTER TABLE channel_inbox ADD COLUMN joins INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE channel_inbox ADD COLUMN held INTEGER NOT NULL DEFAULT 0;"
+
+	/* full_url, param and key are secret, and '' once the fetch is over. */
+	"CREATE TABLE channel_media (id INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL,"
+	" message TEXT NOT NULL, at INTEGER NOT NULL,"
+	" kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 4), quoted INTEGER NOT NULL,"
+	" transcript INTEGER NOT NULL, play_ms INTEGER NOT NULL,"
+	" full_url TEXT NOT NULL, param TEXT NOT NULL, key TEXT NOT NULL,"
+	" state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3), why INTEGER NOT NULL DEFAULT 0,"
+	" name TEXT NOT NULL, type TEXT NOT NULL DEFAULT '', size INTEGER NOT NULL DEFAULT 0,"
+	" path TEXT NOT NULL DEFAULT '', hear INTEGER NOT NULL DEFAULT 0,"
+	" unheard INTEGER NOT NULL DEFAULT 0,"
+	" heard TEXT NOT NULL DEFAULT '') STRICT;"
+	"CREATE INDEX channel_media_seq ON channel_media (seq);"
+	"CREATE INDEX channel_media_message ON channel_media (message);"
+	"CREATE INDEX channel_media_path ON channel_media (path);"
+	"CREATE INDEX channel_media_wanted ON channel_media (state, hear);",
 };
 
 int sql_migrate(struct db *d, struct err *e)

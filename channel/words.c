@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define ARGS_MAX 3
+#define ARGS_MAX 5
 
 struct pair {
 	const char *zh, *en;
@@ -20,8 +20,6 @@ static const struct pair table[W_COUNT] = {
 		"One message could not be read and was not handled. Please send it again as text." },
 	[W_UNSUPPORTED] = { "这种消息微信不会交给我，看不到内容。请用文字发给我。",
 		"WeChat does not hand me this kind of message, so I cannot see it. Please send it as text." },
-	[W_MEDIA_ONLY] = { "图片、语音和文件我还打不开。请用文字告诉我要做什么。",
-		"I cannot open pictures, voice or files yet. Please tell me in text what to do." },
 	[W_INTAKE_FAILED] = { "电脑上存不下新消息了（多半是磁盘已满），这条先没有收下。清理磁盘后会自动继续；/停止 仍然有效。",
 		"New messages cannot be stored on the computer (most likely its disk is full), so this one is "
 		"not taken yet. It goes on by itself once there is room; /stop still works." },
@@ -42,8 +40,14 @@ static const struct pair table[W_COUNT] = {
 	[W_VOICE_DEAF] = { "这条语音听不了：微信没有附上文字，电脑上也没有设置语音识别。请用文字发给我。",
 		"I cannot hear this voice message: WeChat gave no text with it, and no speech recognition is "
 		"set up on the computer. Please send it as text." },
-	[W_ATTACHMENT] = { "[附件：{1} {2}，目前还打不开]",
-		"[attachment: {1} {2}, cannot be opened yet]" },
+	[W_MEDIA_LOST] = { "{1}「{2}」没有收到：{3}。",
+		"The {1} \"{2}\" did not come through: {3}." },
+	[W_ATTACHMENT] = { "[附件：{1} {2}，{3}，{4}，{5}]",
+		"[attachment: {1} {2}, {3}, {4}, {5}]" },
+	[W_ATTACHMENT_FAILED] = { "[附件：{1} {2}，没有收到：{3}]",
+		"[attachment: {1} {2}, not received: {3}]" },
+	[W_OF_QUOTE] = { "引用的{1}", "quoted {1}" },
+	[W_HEARD] = { "[{1}，自动转写：{2}]", "[{1}, transcribed by machine: {2}]" },
 	[W_KIND_IMAGE] = { "图片", "picture" },
 	[W_KIND_VOICE] = { "语音", "voice" },
 	[W_KIND_FILE] = { "文件", "file" },
@@ -53,6 +57,24 @@ static const struct pair table[W_COUNT] = {
 	[W_QUOTED_FILE] = { "（你发给用户的文件：{1}）", "(the file that you sent: {1})" },
 	[W_QUOTE_LOST] = { "（原文已查不到；需要的话请用户把内容再发一次）",
 		"(its text is not at hand; ask for it if you need it)" },
+	[W_WHY_TOO_BIG] = { "太大了，上限 {1}", "it is too big, the limit is {1}" },
+	[W_WHY_EXPIRED] = { "微信服务器上已经没有了，请再发一次",
+		"WeChat's server no longer has it, please send it again" },
+	[W_WHY_BROKEN] = { "内容解不开，请再发一次",
+		"it could not be decrypted, please send it again" },
+	[W_WHY_OFFLINE] = { "连不上微信的文件服务器，请过一会再发一次",
+		"WeChat's file server could not be reached, please send it again later" },
+	[W_WHY_NO_DISK] = { "电脑上存不下（多半是磁盘已满），清理后请再发一次",
+		"the computer could not store it (most likely its disk is full), please send it again once there is "
+		"room" },
+	[W_WHY_SLOW] = { "下载太慢，已放弃，请再发一次",
+		"the download was too slow and was given up, please send it again" },
+	[W_WHY_STOPPED] = { "下载被停止了，还需要的话请再发一次",
+		"its download was stopped, please send it again if it is still needed" },
+	[W_WHY_UNSUPPORTED] = { "微信不把这种消息交给我", "WeChat does not hand me this kind" },
+	[W_WHY_GONE] = { "已过保存期限，请再发一次",
+		"it was kept for its time and is no longer here, please send it again" },
+	[W_UNHEARD] = { "没能转成文字", "not transcribed" },
 
 	[W_HELP] = { "直接发文字就是交给助手的任务，一次做一件，其余排队。\n"
 		     "/状态 看现在在做什么\n"
@@ -343,7 +365,7 @@ int words_excerpt(struct str *out, struct view text, size_t max)
 	return excerpt(out, text, max, put_plain);
 }
 
-/* Copies a template, replacing {1} {2} {3} by args and {d} by detail. */
+/* Copies a template, replacing {1} to {5} by args and {d} by detail. */
 static int fill(struct str *out, const char *tmpl, const char *const *args, const char *detail)
 {
 	size_t nargs = 0;

@@ -16,15 +16,20 @@ enum word {
 	W_NOT_TAKEN, /* {1} messages, {2} limit */
 	W_UNREADABLE,
 	W_UNSUPPORTED,
-	W_MEDIA_ONLY,
 	W_INTAKE_FAILED,
+	W_MEDIA_LOST,   /* {1} kind, {2} name, {3} one of W_WHY_*: nothing else came with it */
 	W_VOICE_SILENT, /* why a voice is not heard; what to do about it */
 	W_VOICE_FORMAT,
 	W_VOICE_DAMAGED,
 	W_VOICE_LATE,
 	W_VOICE_FAILED,
 	W_VOICE_DEAF,
-	W_ATTACHMENT, /* {1} kind, {2} name: a line of the prompt */
+	/* Lines of the prompt: {1} kind, {2} name */
+	W_ATTACHMENT,        /* {3} type, {4} size, {5} path */
+	W_ATTACHMENT_FAILED, /* {3} one of W_WHY_* */
+	W_OF_QUOTE,          /* {1} kind: of what came with the quoted message */
+	W_HEARD,             /* {1} kind, {2} what was said */
+	W_UNHEARD,           /* of a voice, behind its type */
 	W_KIND_IMAGE,
 	W_KIND_VOICE,
 	W_KIND_FILE,
@@ -33,6 +38,16 @@ enum word {
 	W_QUOTED,      /* {1} the quoted text, or one of the next two: a line of the prompt */
 	W_QUOTED_FILE, /* {1} name of a file that was sent */
 	W_QUOTE_LOST,
+	/* Why an attachment is not there; {1} the limit of its size */
+	W_WHY_TOO_BIG,
+	W_WHY_EXPIRED,
+	W_WHY_BROKEN,
+	W_WHY_OFFLINE,
+	W_WHY_NO_DISK,
+	W_WHY_SLOW,
+	W_WHY_STOPPED,
+	W_WHY_UNSUPPORTED,
+	W_WHY_GONE,
 
 	/* Commands */
 	W_HELP,
@@ -117,7 +132,7 @@ enum word {
 	W_COUNT
 };
 
-/* Appends the text; what follows the word (strings) takes the places {1} {2} {3}, a NULL ends it
+/* Appends the text; what follows the word (strings) takes the places {1} to {5}, a NULL ends it
  * early. 0 or -1 (memory, ceiling). LANG_AUTO: both, Chinese first. */
 #define words(out, lang, ...) words_put((out), (lang), __VA_ARGS__, (const char *)NULL)
 int words_put(struct str *out, enum control_language lang, enum word w, ...)

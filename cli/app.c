@@ -20,6 +20,8 @@ enum {
 	WARNINGS_MAX = 16
 };
 
+#define MIB ((int64_t)1 << 20)
+
 enum app_state { APP_STARTING, APP_RUNNING, APP_ENDING };
 
 struct app {
@@ -76,6 +78,10 @@ void control_settings_from(struct control_settings *s, const struct config *c)
 		.queue_limit = (int)c->queue_limit,
 		.allowed_users = (const char *const *)c->allowed_users,
 		.ask_ms = ask_ms_from(c),
+		.media_max = c->media.max_mb * MIB,
+		.media_days = (int)c->media.days,
+		.media_keep = c->media.keep_mb * MIB,
+		.merge_ms = c->media.merge_ms,
 	};
 }
 
@@ -157,6 +163,10 @@ static void put_work(struct json_out *w, const struct control_status *s)
 	json_put_int(w, "used", s->sends_used);
 	json_put_int(w, "limit", s->sends_limit);
 	json_put_int(w, "window_left_s", s->window_left_ms / 1000);
+	json_close(w);
+	json_open(w, "media");
+	json_put_int(w, "files", s->media_files);
+	json_put_int(w, "bytes", s->media_bytes);
 	json_close(w);
 	json_put_int(w, "unsent", s->unsent);
 	json_put_int(w, "parked", s->parked);
@@ -468,6 +478,7 @@ static int open_channel(struct app *a, struct err *e)
 static int open_control(struct app *a, struct err *e)
 {
 	struct control_settings s;
+	char media[PATH_SIZE];
 	const struct control_env env = {
 		.loop = a->loop,
 		.log = a->log,
@@ -477,12 +488,15 @@ static int open_control(struct app *a, struct err *e)
 		.deadline_ms = a->cfg->turn_minutes * 60 * 1000,
 		.bot_id = account_bot_id(a->account),
 		.owner = account_user_id(a->account),
+		.media = media,
 		.more_status = more_status,
 		.policy = show_policy,
 		.more_arg = a,
 		.ears = ears_hand(a->ears),
 	};
 
+	if (path_join(media, a->home->dir, "media", e) < 0 || file_mkdir_private(media, e) < 0)
+		return -1;
 	control_settings_from(&s, a->cfg);
 	return control_open(&a->control, &env, &s, e);
 }

@@ -29,6 +29,10 @@ struct config {
 	char **allowed_users; /* NULL-terminated; at most 100 */
 
 	struct {
+		int64_t max_mb, days, keep_mb, merge_ms;
+	} media;
+
+	struct {
 		char *provider;     /* canonical name; "" none */
 		char *base_url;     /* the provider's, or "", until set */
 		char *name;         /* the provider's default one, or "", until set */

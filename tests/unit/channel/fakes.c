@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HISTORY_ROW "INSERT INTO fake_history DEFAULT VALUES"
 
@@ -127,6 +128,109 @@ static void channel_status(const struct channel *c, struct chan_status *out)
 	*out = (struct chan_status){ .link = ((const struct fake_channel *)c)->link };
 }
 
+/* --- Fetches ---------------------------------------------------------------------------------- */
+
+struct chan_fetch {
+	struct fake_channel *f;
+	struct timer *timer;
+	struct fake_blob *blob; /* NULL: the server has no such thing */
+	int fd;
+	int64_t max;
+	chan_fetched_cb *cb;
+	void *arg;
+};
+
+static void drop_fetch(struct chan_fetch *x)
+{
+	for (int i = 0; i < FAKE_BLOBS_MAX; i++)
+		if (x->f->fetching[i] == x)
+			x->f->fetching[i] = NULL;
+	timer_free(&x->timer);
+	free(x);
+}
+
+static void on_fetch(void *arg)
+{
+	struct chan_fetch x = *(struct chan_fetch *)arg;
+	enum chan_fetch_end end = x.blob ? x.blob->end : CHAN_FETCH_GONE;
+	int64_t n = 0;
+
+	drop_fetch(arg);
+	if (x.blob && x.blob->fails > 0) {
+		x.blob->fails--;
+		end = CHAN_FETCH_UNREACHABLE;
+	} else if (end == CHAN_FETCHED && (int64_t)x.blob->n > x.max) {
+		end = CHAN_FETCH_TOO_BIG;
+	} else if (end == CHAN_FETCHED) {
+		n = write(x.fd, x.blob->bytes, x.blob->n);
+		end = n == (int64_t)x.blob->n ? CHAN_FETCHED : CHAN_FETCH_DISK;
+	}
+	x.cb(x.arg, end, n, "scripted");
+}
+
+static int channel_fetch(struct channel *c, struct chan_fetch **out, const struct chan_source *src,
+	int fd, int64_t max, chan_fetched_cb *cb, void *arg, struct err *e)
+{
+	struct fake_channel *f = (struct fake_channel *)c;
+	struct chan_fetch *x = calloc(1, sizeof(*x));
+	int at = 0;
+
+	(void)e;
+	must(x && f->fetches < FAKE_FETCHES_MAX);
+	*x = (struct chan_fetch){ .f = f, .fd = fd, .max = max, .cb = cb, .arg = arg };
+	for (int i = 0; i < f->nblobs; i++)
+		if (strcmp(f->blobs[i].param, src->param) == 0)
+			x->blob = &f->blobs[i];
+	while (f->fetching[at])
+		at++;
+	f->fetching[at] = x;
+	snprintf(f->fetched[f->fetches++], sizeof(f->fetched[0]), "%s", src->param);
+	if (fake_fetching(f) > f->fetching_max)
+		f->fetching_max = fake_fetching(f);
+	must(timer_new(&x->timer, f->loop, on_fetch, x, NULL) == 0);
+	if (!f->hold_fetch)
+		timer_arm(x->timer, 0);
+	*out = x;
+	return 0;
+}
+
+static void channel_abort_fetch(struct channel *c, struct chan_fetch **x)
+{
+	struct fake_channel *f = (struct fake_channel *)c;
+
+	if (!*x)
+		return;
+	f->fetch_aborts++;
+	drop_fetch(*x);
+	*x = NULL;
+}
+
+struct fake_blob *fake_serve(struct fake_channel *f, const char *param, const void *bytes, size_t n)
+{
+	struct fake_blob *b = &f->blobs[f->nblobs++];
+
+	must(f->nblobs <= FAKE_BLOBS_MAX);
+	*b = (struct fake_blob){ .bytes = bytes, .n = n, .end = CHAN_FETCHED };
+	snprintf(b->param, sizeof(b->param), "%s", param);
+	return b;
+}
+
+int fake_fetching(const struct fake_channel *f)
+{
+	int n = 0;
+
+	for (int i = 0; i < FAKE_BLOBS_MAX; i++)
+		n += f->fetching[i] != NULL;
+	return n;
+}
+
+void fake_fetched(struct fake_channel *f)
+{
+	for (int i = 0; i < FAKE_BLOBS_MAX; i++)
+		if (f->fetching[i])
+			timer_arm(f->fetching[i]->timer, 0);
+}
+
 static void channel_close(struct channel **c)
 {
 	*c = NULL;
@@ -139,6 +243,8 @@ static const struct channel_ops channel_ops = { .name = "fake",
 	.abort_send = channel_abort,
 	.typing = channel_typing,
 	.hurry = channel_hurry,
+	.fetch = channel_fetch,
+	.abort_fetch = channel_abort_fetch,
 	.status = channel_status,
 	.close = channel_close };
 
@@ -153,6 +259,9 @@ void fake_channel_open(struct fake_channel *f, struct loop *l)
 
 void fake_channel_close(struct fake_channel *f)
 {
+	for (int i = 0; i < FAKE_BLOBS_MAX; i++)
+		if (f->fetching[i])
+			drop_fetch(f->fetching[i]);
 	fake_forget(f);
 	timer_free(&f->timer);
 }
@@ -241,6 +350,12 @@ static int engine_start(struct engine *e, const struct turn_input *in, struct er
 	g->origin = in->origin;
 	snprintf(g->text, sizeof(g->text), "%.*s", VIEW_FMT(in->text));
 	g->quoted = in->quoted;
+	must(in->nfiles <= TURN_FILES_MAX);
+	for (size_t i = 0; i < in->nfiles; i++)
+		g->files[i] = in->files[i];
+	g->nfiles = in->nfiles;
+	snprintf(g->file_path, sizeof(g->file_path), "%s", in->nfiles ? in->files[0].path : "");
+	snprintf(g->media, sizeof(g->media), "%s", in->media ? in->media : "");
 	snprintf(g->conversation, sizeof(g->conversation), "%s", in->conversation);
 	snprintf(g->language, sizeof(g->language), "%s", in->language);
 	if (g->own_accord)

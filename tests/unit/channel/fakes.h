@@ -31,6 +31,18 @@ void pass(struct fake_clock *c, struct loop *l, int64_t ms);
 /* --- Channel ---------------------------------------------------------------------------------- */
 #define FAKE_SENT_MAX 4096
 
+#define FAKE_BLOBS_MAX   64
+#define FAKE_FETCHES_MAX 256
+
+/* What a param leads to. */
+struct fake_blob {
+	char param[64];
+	const char *bytes;
+	size_t n;
+	enum chan_fetch_end end; /* CHAN_FETCHED: bytes */
+	int fails;               /* first so many times CHAN_FETCH_UNREACHABLE */
+};
+
 struct fake_sent {
 	char to[64], token[64], client_id[64];
 	char *text;
@@ -58,12 +70,26 @@ struct fake_channel {
 	bool hurried;
 	struct chan_events events;
 	enum chan_link link;
+	/* Fetches: what the server has, by param; asked for once each unless held. */
+	struct fake_blob blobs[FAKE_BLOBS_MAX];
+	int nblobs;
+	bool hold_fetch; /* no end until fake_fetched() */
+	struct chan_fetch *fetching[FAKE_BLOBS_MAX];
+	int fetches, fetch_aborts;          /* begun; aborted */
+	int fetching_max;                   /* most that were under way at a time */
+	char fetched[FAKE_FETCHES_MAX][64]; /* params in the order they were asked for */
 };
 void fake_channel_open(struct fake_channel *f, struct loop *l);
 void fake_channel_close(struct fake_channel *f);
 void fake_script(struct fake_channel *f, const enum chan_outcome *list, int n);
 /* The held send's outcome arrives. */
 void fake_land(struct fake_channel *f, enum chan_outcome what);
+/* The server has these bytes under param. */
+struct fake_blob *fake_serve(struct fake_channel *f, const char *param, const void *bytes,
+	size_t n);
+/* All fetches that are held end. */
+void fake_fetched(struct fake_channel *f);
+int fake_fetching(const struct fake_channel *f);     /* under way now */
 const char *fake_last(const struct fake_channel *f); /* text of the newest send, or "" */
 int fake_count(const struct fake_channel *f, const char *needle); /* sends that hold it */
 void fake_forget(struct fake_channel *f);                         /* nsent = 0 */
@@ -82,6 +108,10 @@ struct fake_engine {
 	bool own_accord; /* answers by itself: "answer to <text>" */
 	char text[4096], conversation[64], language[8];
 	size_t quoted;
+	struct turn_file files[TURN_FILES_MAX]; /* strings of which were good at the start */
+	size_t nfiles;
+	char file_path[512]; /* of the first */
+	char media[512];     /* "": NULL */
 	enum origin origin;
 	char answered_id[64];
 	int choice;

@@ -11,7 +11,8 @@ void house_begin(struct house *h)
 		.channel = &h->w.wire.channel,
 		.engine = &h->engine.engine,
 		.bot_id = BOT,
-		.owner = OWNER };
+		.owner = OWNER,
+		.media = h->w.room.media };
 	struct err e = ERR_INIT;
 
 	fake_engine_open(&h->engine, h->w.loop, h->w.db);
@@ -39,6 +40,10 @@ void house_open(struct house *h)
 		.text_limit = CHUNK_LIMIT_DEFAULT,
 		.mode = FORMAT_NATIVE,
 		.queue_limit = 20,
+		.media_max = h->w.room.media_max,
+		.media_days = h->w.room.media_days,
+		.media_keep = h->w.room.media_keep,
+		.merge_ms = h->w.room.merge_ms,
 		.allowed_users = allowed };
 	h->next_id = 100;
 	house_start(h);
@@ -72,13 +77,33 @@ int house_hear_msg(struct house *h, const struct chan_msg *m)
 
 int house_hear(struct house *h, const char *user, const char *text)
 {
+	return house_hear_item(h, user, NULL, text);
+}
+
+int house_hear_file(struct house *h, enum chan_item_kind kind, const char *name, const char *param)
+{
+	struct chan_item it = { .kind = kind,
+		.name = name,
+		.full_url = "https://cdn.example/secret-url",
+		.param = param,
+		.key = "secret-key",
+		.size = -1,
+		.play_ms = -1 };
+
+	return house_hear_item(h, OWNER, &it, "");
+}
+
+int house_hear_item(struct house *h, const char *user, const struct chan_item *it, const char *text)
+{
 	char id[24], token[32];
 	struct chan_msg m = { .id = id,
 		.from = user,
 		.token = token,
 		.text = view_of(text),
 		.typed = true,
-		.quote_id = "" };
+		.quote_id = "",
+		.items = it,
+		.nitems = it ? 1 : 0 };
 
 	snprintf(id, sizeof(id), "%d", ++h->next_id);
 	snprintf(token, sizeof(token), "token-%d", h->next_id);

@@ -29,6 +29,11 @@ void house_begin(struct house *h); /* as house_start, but the loop does not run 
 /* One typed message with a new id; the loop has settled when it returns. 0 or -1 as the batch. */
 int house_hear(struct house *h, const char *user, const char *text);
 int house_hear_msg(struct house *h, const struct chan_msg *m);
+/* One attachment, served by the fake channel under param, with a new id; text may be "". */
+int house_hear_item(struct house *h, const char *user, const struct chan_item *it,
+	const char *text);
+/* The same of a kind, a name and a param alone. */
+int house_hear_file(struct house *h, enum chan_item_kind kind, const char *name, const char *param);
 /* The answer of the running turn, sent. */
 void house_answer(struct house *h, const char *text);
 /* Lets a minute pass in steps, so that what waits for its second is sent. */

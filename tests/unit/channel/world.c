@@ -22,6 +22,8 @@ void world_open(struct world *w)
 		must(log_open_fd(&w->log, 2, LOG_DEBUG, &e) == 0);
 	open_db(w);
 	fake_channel_open(&w->wire, w->loop);
+	(void)snprintf(w->media, sizeof(w->media), "%s", scratch_path(&w->scratch, "media"));
+	must(mkdir(w->media, 0700) == 0);
 	w->room = (struct room){ .loop = w->loop,
 		.log = w->log,
 		.db = w->db,
@@ -31,7 +33,12 @@ void world_open(struct world *w)
 		.language = LANG_AUTO,
 		.text_limit = CHUNK_LIMIT_DEFAULT,
 		.mode = FORMAT_NATIVE,
-		.queue_limit = 20 };
+		.queue_limit = 20,
+		.media = w->media,
+		.media_max = 1 << 20,
+		.media_days = 7,
+		.media_keep = 10 << 20,
+		.merge_ms = 1500 };
 }
 
 void world_close(struct world *w)

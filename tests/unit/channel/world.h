@@ -18,6 +18,7 @@ struct world {
 	struct log *log;
 	struct db *db;
 	struct fake_channel wire;
+	char media[80]; /* folder of received files */
 	struct room room;
 };
 
