@@ -1,0 +1,217 @@
+"""What a phone sends, from the media server to the model: each kind, what is said when it cannot be had, and what is
+left of it afterwards."""
+
+import glob
+import os
+import re
+import stat
+import time
+
+import samples
+from harness import HOOKS, Case, alive, main, needs_hooks, wait_for
+
+CONTENTS = {
+    "picture.jpg": ("image", samples.jpeg(), None, "image/jpeg"),
+    "picture.png": ("image", samples.png(), None, "image/png"),
+    "picture.gif": ("image", samples.gif(), None, "image/gif"),
+    "report.pdf": ("file", samples.pdf(), "report.pdf", "application/pdf"),
+    "letter.docx": ("file", samples.docx(), "letter.docx",
+                    "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    "clip.mp4": ("video", samples.mp4(), None, "video/mp4"),
+}
+
+
+class Media(Case):
+    def setUp(self):
+        super().setUp()
+        self.kairo.config(language="en")
+        self.sim.script({"text": "seen"}, repeat=True)
+
+    def media(self, pattern="*/*/*"):
+        return sorted(glob.glob(os.path.join(self.kairo.dir, "media", pattern)))
+
+    def prompts(self):
+        """What the model was told in its newest user message of each request, as text."""
+        told = []
+        for r in self.sim.model_requests():
+            content = [m for m in r["body"]["messages"] if m["role"] == "user"][-1]["content"]
+            told.append(content if isinstance(content, str) else
+                        "\n".join(p["text"] for p in content if p["type"] == "text"))
+        return told
+
+    def prompt(self, count=1):
+        """The newest of so many, once its answer is out."""
+        self.sim.wait("sent", count)
+        self.kairo.idle()
+        self.assertEqual(len(self.prompts()), count)
+        return self.prompts()[-1]
+
+    def wanted(self):
+        return self.kairo.db("SELECT count(*) FROM channel_media WHERE state = 0")[0][0]
+
+    def no_secrets(self, messages):
+        """Nothing of where the files were is left, in any file of ours."""
+        words = set()
+        for m in messages:
+            words |= set(re.findall(r'"(?:encrypt_query_param|aes_key|aeskey|full_url)":"([^"]{8,})"',
+                                    str(m).replace("'", '"').replace('": "', '":"')))
+        for root, _, names in os.walk(self.kairo.dir):
+            for name in names:
+                if name == "control.sock":
+                    continue
+                with open(os.path.join(root, name), "rb") as f:
+                    data = f.read()
+                for word in words:
+                    self.assertNotIn(word.encode(), data, name)
+        return words
+
+
+class Kinds(Media):
+    def test_each_kind_is_named_kept_and_private(self):
+        self.kairo.start()
+        for n, (want, (kind, data, name, mime)) in enumerate(CONTENTS.items()):
+            with self.subTest(want):
+                sent = self.sim.inject_media(kind, data, **({"name": name} if name else {}))
+                prompt = self.prompt(n + 1)
+                path = re.search(r", (/[^\]]+)\]", prompt).group(1)
+                self.assertIn(", %s, " % mime, prompt)
+                if kind != "video":
+                    self.assertEqual(os.path.basename(path), want)
+                with open(path, "rb") as f:
+                    self.assertEqual(f.read(), data)
+                self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+                self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode), 0o700)
+                self.assertTrue(sent)
+        self.assertEqual(self.wanted(), 0)
+        self.assertEqual(self.kairo.status()["media"]["files"], len(CONTENTS))
+
+    def test_hostile_names_stay_inside(self):
+        names = ["../../x", "..\\..\\x", "/etc/x", "", ".", "..", "名" * 300 + ".pdf", "a\nb", "-rf", "x.", "x.",
+                 "a\u202etxt.exe", "\x1b[31mred", "CON", "nul.txt", ".bashrc", "a/../../b", "c:\\d", "~root"]
+        self.kairo.start()
+        self.sim.inject(messages=[{"media": {"kind": "file", "text": "hello", "name": n}} for n in names])
+        prompt = self.prompt()
+        files = self.media()
+        self.assertEqual(len(files), len(names), files)
+        self.assertEqual(len(self.media("*")), 1)
+        for path in files:
+            self.assertIn(path, prompt)
+            name = os.path.basename(path)
+            self.assertLessEqual(len(name.encode()), 180)
+            self.assertNotRegex(name, "[\x00-\x1f\x7f\\\\\u202a-\u202e]|^[-.~]|[. ]$")
+        self.assertNotRegex(prompt, "[\x00-\x09\x0b-\x1f\u202a-\u202e]")
+
+    def test_five_pictures_and_their_question_are_one_task(self):
+        self.kairo.start()
+        for _ in range(5):
+            self.sim.inject_image(samples.png())
+        self.sim.inject("which one?")
+        prompt = self.prompt()
+        self.assertTrue(prompt.startswith("which one?\n"), prompt)
+        self.assertEqual(prompt.count("[attachment: picture "), 5)
+
+    def test_nothing_tells_where_it_was(self):
+        self.kairo.start()
+        sent = [self.sim.inject_file(b"kept", name="a.txt"),
+                self.sim.inject_file(b"lost", name="b.txt", full_url="http://127.0.0.1:1/secret-place")]
+        prompt = self.prompt()
+        self.assertIn("a.txt, text/plain", prompt)
+        wait_for(lambda: not self.wanted(), "the fetches to be over")
+        urls = [r["query"] for r in self.sim.requests("cdn_download")]
+        self.assertTrue(sent and urls)
+        self.kairo.stop()
+        for root, _, names in os.walk(self.kairo.dir):
+            for name in names:
+                with open(os.path.join(root, name), "rb") as f:
+                    data = f.read()
+                self.assertNotIn(b"secret-place", data, name)
+                for url in urls:
+                    for value in re.findall(r"=([^&]{8,})", url or ""):
+                        self.assertNotIn(value.encode(), data, name)
+
+
+class Failures(Media):
+    def setUp(self):
+        super().setUp()
+        self.kairo.config(media__merge_ms=0)
+
+    def said(self, word):
+        wait_for(lambda: any(word in t for t in self.sim.texts()), "a word about it: " + word)
+
+    def test_what_cannot_be_had_is_told(self):
+        self.kairo.config(media__max_mb=1)
+        self.kairo.start()
+        self.sim.inject_file((1 << 20) + 1, name="big.bin", claim=5)
+        self.said("is too big, the limit is 1.0 MB")
+        self.sim.inject_file(b"x", name="key.bin", aes_key="?")
+        self.said("could not be decrypted")
+        self.assertEqual(self.prompts(), [])
+        self.assertEqual(self.media(), [])
+
+    def test_a_size_that_lies_is_no_matter(self):
+        self.kairo.start()
+        self.sim.inject_file(b"short", name="a.txt", claim=1 << 40)
+        self.assertIn("text/plain, 5 B, ", self.prompt())
+
+    def test_a_file_at_the_limit_comes(self):
+        self.kairo.config(media__max_mb=1)
+        self.kairo.start()
+        self.sim.inject_file(1 << 20, name="at.bin")
+        self.assertIn("at.bin, application/octet-stream, 1.0 MB", self.prompt())
+
+    def test_unsupported_kinds_are_answered_once(self):
+        self.kairo.start()
+        self.sim.inject(messages=[{"items": [{"type": 8}]}] * 3)
+        self.said("does not hand me")
+        self.kairo.idle()
+        self.assertEqual(len(self.sim.texts()), 1)
+
+    def test_stop_ends_a_download_at_once(self):
+        self.kairo.start()
+        self.sim.fault("cdn_download", "stall", times=1)
+        self.sim.inject_file(b"never", name="a.txt")
+        wait_for(lambda: self.sim.requests("cdn_download"), "the download to begin")
+        self.sim.inject("/stop")
+        self.said("Stopped")
+        self.kairo.idle()
+        self.assertEqual(self.wanted(), 0)
+        self.assertEqual(self.media("*/*/.*"), [])
+        self.assertEqual(self.ask("next"), ["seen"])
+        self.assertEqual(self.prompts(), ["next"])
+
+
+class Crashes(Media):
+    def again(self):
+        """After a start: fetched, answered once, and nothing of the first attempt is left."""
+        self.kairo.start()
+        prompt = self.prompt()
+        self.assertIn("[attachment: file a.txt, text/plain, 5 B, ", prompt)
+        self.kairo.idle()
+        self.assertEqual([os.path.basename(p) for p in self.media()], ["a.txt"])
+        self.assertEqual(self.media("*/*/.*"), [])
+        self.assertEqual(self.sim.texts(), ["seen"])
+
+    def test_killed_in_a_download(self):
+        self.kairo.start()
+        self.sim.fault("cdn_download", "stall", times=1)
+        self.sim.inject_file(b"whole", name="a.txt")
+        wait_for(lambda: self.media("*/*/.*"), "a half file")
+        self.kairo.kill()
+        self.again()
+
+    @needs_hooks
+    def test_halted_at_each_step(self):
+        for n, where in enumerate(("media.open", "media.whole", "media.renamed", "media.commit")):
+            with self.subTest(where):
+                if n:
+                    self.doCleanups()
+                    self.setUp()
+                self.kairo.start(env={"KAIRO_TEST_HALT": where})
+                pid = self.kairo.pid()
+                self.sim.inject_file(b"whole", name="a.txt")
+                wait_for(lambda: not alive(pid), "the halt")
+                self.again()
+
+
+if __name__ == "__main__":
+    main()
