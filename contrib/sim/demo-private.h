@@ -38,6 +38,7 @@ struct view file_named(struct view text);
 /* Is this line of a prompt Kairo's own for a file? One that did not come has no path. */
 bool read_attached(struct view line, struct attached *f);
 bool is_picture(const struct attached *f);
+bool is_voice(const struct attached *f); /* its words are the message */
 /* Something came with the newest message. */
 bool demo_got_media(const struct demo *d);
 void demo_media(struct demo *d); /* tells what it was given, and reads a text aloud */

@@ -38,7 +38,7 @@ static void read_text(struct demo *d, struct view text)
 			str_addf(&d->words, "%s%.*s", d->words.n ? "\n" : "", VIEW_FMT(line));
 			continue;
 		}
-		if (d->nfiles < FILES_MAX)
+		if (d->nfiles < FILES_MAX && !is_voice(&f))
 			d->files[d->nfiles++] = f;
 		if (is_picture(&f) && f.path.p)
 			d->picture = f.path;

@@ -6,11 +6,25 @@
 const char *const demo_send_words[] = { "send", "发个", "发一", "发送", "发我", "发给我", "发回",
 	"传个", NULL };
 
+static bool is_of(const struct attached *f, struct view en, struct view zh)
+{
+	struct view what = f->what;
+
+	if (view_starts(what, VIEW("quoted ")))
+		what = view_from(what, VIEW("quoted ").n);
+	if (view_starts(what, VIEW("引用的")))
+		what = view_from(what, VIEW("引用的").n);
+	return view_starts(what, en) || view_starts(what, zh);
+}
+
 bool is_picture(const struct attached *f)
 {
-	return view_starts(f->what, VIEW("picture")) || view_starts(f->what, VIEW("图片")) ||
-	       view_starts(f->what, VIEW("quoted picture")) ||
-	       view_starts(f->what, VIEW("引用的图片"));
+	return is_of(f, VIEW("picture"), VIEW("图片"));
+}
+
+bool is_voice(const struct attached *f)
+{
+	return is_of(f, VIEW("voice"), VIEW("语音"));
 }
 
 /* The last n bytes go when they are these. */

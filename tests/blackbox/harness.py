@@ -136,7 +136,7 @@ class Sim:
     def inject_video(self, data, **more):
         return self.inject_media("video", data, **more)
 
-    def quote(self, text, of, **quote):
+    def quote(self, text, of, /, **quote):
         """Text that quotes the message with this id, as new phones do; `part`, `style` and the others of
         "quote" in contrib/sim/README.md."""
         return self.inject(text, quote=dict(quote, of=of))

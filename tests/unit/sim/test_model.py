@@ -83,6 +83,11 @@ class Demo(Model):
         self.assertNotIn("/m/k", said)
         self.assertIn("你发来了", self.message("[附件：图片 a.png，image/png，109 B，/m/a.png]")["content"])
 
+    def test_a_voice_is_what_was_said(self):
+        for words in ("[attachment: voice voice.silk, audio/silk, 30 B, /m/voice.silk]\nhello",
+                      "[附件：语音 voice.silk，audio/silk，30 B，/m/voice.silk]\nhello"):
+            self.assertIn("**demo model** inside kairo-sim", self.message(words)["content"])
+
     def test_it_reads_a_text_that_came(self):
         words = "[attachment: file notes.txt, text/plain, 3 B, /m/my notes.txt]\nlook"
         self.assertEqual(self.call_of(words), ("read_file", {"path": "/m/my notes.txt"}))
