@@ -203,7 +203,7 @@ static int open_parts(struct ilink *k, const struct ilink_env *env, struct err *
 	if (link_new(&k->link, env->loop, env->log, e) < 0 ||
 		notify_new(&k->notify, &k->api, k->acc, e) < 0 ||
 		poll_new(&k->poll, &k->api, k->acc, k->link, k->notify, e) < 0 ||
-		sender_new(&k->sender, &k->api, k->acc, on_stale, k, e) < 0 ||
+		sender_new(&k->sender, &k->api, &k->cdn, k->acc, on_stale, k, e) < 0 ||
 		typing_new(&k->typing, &k->api, k->acc, e) < 0 ||
 		fetcher_new(&k->fetcher, &k->cdn, e) < 0 ||
 		timer_new(&k->stop_limit, env->loop, ilink_on_stop_limit, k, e) < 0)

@@ -21,9 +21,9 @@
 #define WIRE_QR_TEXT_MAX   2048
 #define WIRE_HOST_MAX      255
 #define WIRE_MARK_MAX      65536 /* either end of what is quoted of a text */
-#define WIRE_NAME_MAX      4096 /* a file name as the sender claims it */
-#define WIRE_PARAM_MAX     8192 /* a media URL or parameter */
-#define WIRE_KEY_MAX       128  /* a media key, still encoded */
+#define WIRE_NAME_MAX      4096  /* a file name as the sender claims it */
+#define WIRE_PARAM_MAX     8192  /* a media URL or parameter */
+#define WIRE_KEY_MAX       128   /* a media key, still encoded */
 #define WIRE_BOT_AGENT_MAX 256
 
 #define WIRE_EXPIRED (-14) /* the token is not, or no longer, good (11) */
@@ -71,6 +71,11 @@ struct wire_scanned { /* get_qrcode_status; holds a token: wipe it */
 	char token[ACCOUNT_TOKEN_MAX + 1], base_url[ACCOUNT_URL_MAX + 1];
 };
 
+struct wire_grant { /* getuploadurl; where to upload to is a secret: wipe it */
+	struct wire_code code;
+	char full_url[WIRE_PARAM_MAX + 1], param[WIRE_PARAM_MAX + 1]; /* "" when absent */
+};
+
 /* 0: readable, and `code` tells success. -1: not an answer of this kind (E_FORMAT), or E_NOMEM. The
  * other fields are read on success only. */
 int wire_read_code(struct view body, struct wire_code *out, struct err *e);
@@ -78,6 +83,7 @@ int wire_read_config(struct view body, struct wire_config *out, struct err *e);
 int wire_read_sent(struct view body, struct wire_sent *out, struct err *e);
 int wire_read_qr(struct view body, struct wire_qr *out, struct err *e);
 int wire_read_scanned(struct view body, struct wire_scanned *out, struct err *e);
+int wire_read_grant(struct view body, struct wire_grant *out, struct err *e);
 
 /* What a readable answer to sendmessage means (11). -2 is told apart by its text alone. */
 enum chan_outcome wire_outcome(const struct wire_sent *sent);
@@ -122,12 +128,29 @@ struct wire_self {
 	const char *version, *bot_agent;
 };
 
+struct wire_upload { /* what getuploadurl is asked for */
+	enum chan_item_kind kind;
+	const char *to, *token; /* token "" is left out */
+	const char *filekey, *aeskey, *md5;
+	int64_t plain_size, size; /* size: encrypted */
+};
+
+struct wire_media { /* a file that has been uploaded */
+	const char *param, *aes_key;
+	int64_t size; /* encrypted */
+};
+
 /* Each appends one JSON body; -1 on text that is not UTF-8 or too long. */
 int wire_write_notify(struct str *out, const struct wire_self *me, struct err *e);
 int wire_write_updates(struct str *out, const struct wire_self *me, const char *cursor,
 	struct err *e);
 int wire_write_text(struct str *out, const struct wire_self *me, const struct chan_send *s,
 	struct err *e);
+int wire_write_upload(struct str *out, const struct wire_self *me, const struct wire_upload *u,
+	struct err *e);
+/* The message with s->file as its one item. */
+int wire_write_file(struct str *out, const struct wire_self *me, const struct chan_send *s,
+	const struct wire_media *m, struct err *e);
 int wire_write_config(struct str *out, const struct wire_self *me, const char *user,
 	const char *token, struct err *e); /* token "" is left out */
 int wire_write_typing(struct str *out, const struct wire_self *me, const char *user,

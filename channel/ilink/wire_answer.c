@@ -173,6 +173,25 @@ int wire_read_qr(struct view body, struct wire_qr *out, struct err *e)
 	return rc;
 }
 
+int wire_read_grant(struct view body, struct wire_grant *out, struct err *e)
+{
+	struct json *root = NULL;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if (wire_parse(&root, body, e) < 0)
+		return -1;
+	rc = wire_get_code(root, &out->code, e);
+	if (rc == 0 && out->code.code == 0 &&
+		(get_text(root, "upload_full_url", JSON_OPTIONAL, out->full_url,
+			 sizeof(out->full_url), e) < 0 ||
+			get_text(root, "upload_param", JSON_OPTIONAL, out->param,
+				sizeof(out->param), e) < 0))
+		rc = -1;
+	json_free(&root);
+	return rc;
+}
+
 static enum wire_scan scan_of(const struct json *root)
 {
 	static const struct {

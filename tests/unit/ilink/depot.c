@@ -94,12 +94,19 @@ static void conn_send(struct conn *c)
 		conn_close(c);
 }
 
+static const struct goods *depot_next(const struct depot *d)
+{
+	return d->next < d->nscript ? &d->script[d->next] : &d->always;
+}
+
 static void conn_answer(struct conn *c)
 {
 	struct depot *d = c->d;
 
-	c->now = d->next < d->nscript ? d->script[d->next++] : d->always;
-	if (c->now.silent)
+	c->now = *depot_next(d);
+	if (d->next < d->nscript)
+		d->next++;
+	if (c->now.silent || c->now.deaf)
 		return;
 	str_reset(&c->head);
 	str_addf(&c->head, "HTTP/1.1 %d X\r\n%s", c->now.status ? c->now.status : 200,
@@ -155,8 +162,10 @@ static void conn_begin_request(struct conn *c, size_t head)
 	c->md5 = EVP_MD_CTX_new();
 	assert_int_equal(EVP_DigestInit_ex(c->md5, EVP_md5(), NULL), 1);
 	c->now = (struct goods){ 0 };
-	if (d->next < d->nscript && d->script[d->next].early)
+	if (depot_next(d)->early || depot_next(d)->deaf)
 		conn_answer(c);
+	if (c->now.deaf)
+		assert_int_equal(watch_set(c->w, 0), 0);
 	conn_take_body(c, view_from(str_view(&c->in), head));
 	str_reset(&c->in);
 }
@@ -180,6 +189,11 @@ static void conn_on_read(struct conn *c)
 		if (!end)
 			return;
 		conn_begin_request(c, (size_t)(end - c->in.p) + 4);
+		if (depot_next(c->d)->drop) {
+			c->d->next++;
+			conn_close(c);
+			return;
+		}
 	} else {
 		conn_take_body(c, v);
 	}

@@ -23,6 +23,8 @@ struct goods {
 	bool no_length;      /* Content-Length is not said, the end is the connection's */
 	bool early;          /* answered before the body of the request has come */
 	bool silent;         /* nothing at all is answered */
+	bool drop;           /* the connection is closed as soon as the head has come */
+	bool deaf;           /* nothing of the body is taken */
 };
 
 struct delivery {

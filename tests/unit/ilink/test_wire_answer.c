@@ -218,6 +218,69 @@ static void bounds_the_ticket(void **state)
 	assert_int_equal(read_ticket_of(WIRE_TICKET_MAX + 1), -1);
 }
 
+/* --- An address to upload to ------------------------------------------------------------------ */
+static void reads_where_to_upload_to(void **state)
+{
+	static const struct {
+		const char *body, *url, *param;
+		int64_t code;
+	} rows[] = {
+		{ "{\"ret\":0,\"upload_full_url\":\"https://x/u?a=b\",\"upload_param\":\"p==\"}",
+			"https://x/u?a=b", "p==", 0 },
+		{ "{\"upload_param\":\"p\",\"thumb_upload_param\":\"t\"}", "", "p", 0 },
+		{ "{}", "", "", 0 },
+		{ "{\"upload_full_url\":null,\"upload_param\":\"\"}", "", "", 0 },
+		{ "{\"ret\":-2,\"upload_full_url\":\"https://x/\"}", "", "", -2 },
+		{ "{\"errcode\":-14}", "", "", WIRE_EXPIRED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct wire_grant g;
+
+		assert_int_equal(wire_read_grant(view_of(rows[i].body), &g, NULL), 0);
+		assert_int_equal(g.code.code, rows[i].code);
+		assert_string_equal(g.full_url, rows[i].url);
+		assert_string_equal(g.param, rows[i].param);
+	}
+}
+
+static int read_param_of(size_t n)
+{
+	struct str body = STR_INIT(20000);
+	struct wire_grant g;
+	int rc;
+
+	str_adds(&body, "{\"upload_param\":\"");
+	for (size_t i = 0; i < n; i++)
+		str_addc(&body, 'p');
+	str_adds(&body, "\"}");
+	rc = wire_read_grant(str_view(&body), &g, NULL);
+	if (rc == 0)
+		assert_int_equal(strlen(g.param), n);
+	str_release(&body);
+	return rc;
+}
+
+static void bounds_where_to_upload_to(void **state)
+{
+	static const char *const bad[] = { "", "[]", "{\"upload_param\":7}",
+		"{\"upload_full_url\":{}}", "{\"upload_full_url\":\"https://x/ y\"}",
+		"{\"upload_param\":\"\\u0001\"}" };
+
+	(void)state;
+	assert_int_equal(read_param_of(WIRE_PARAM_MAX - 1), 0);
+	assert_int_equal(read_param_of(WIRE_PARAM_MAX), 0);
+	assert_int_equal(read_param_of(WIRE_PARAM_MAX + 1), -1);
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct wire_grant g;
+		struct err e = ERR_INIT;
+
+		assert_int_equal(wire_read_grant(view_of(bad[i]), &g, &e), -1);
+		assert_int_equal(e.code, E_FORMAT);
+	}
+}
+
 /* --- Login ------------------------------------------------------------------------------------ */
 static void reads_a_code(void **state)
 {
@@ -343,6 +406,8 @@ int main(void)
 		cmocka_unit_test(tells_the_outcomes_of_a_send_apart),
 		cmocka_unit_test(reads_a_typing_ticket),
 		cmocka_unit_test(bounds_the_ticket),
+		cmocka_unit_test(reads_where_to_upload_to),
+		cmocka_unit_test(bounds_where_to_upload_to),
 		cmocka_unit_test(reads_a_code),
 		cmocka_unit_test(refuses_a_code_with_parts_missing),
 		cmocka_unit_test(knows_every_status_of_a_scan),
