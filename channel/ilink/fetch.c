@@ -18,7 +18,7 @@ enum { TRIES = 2, AGAIN_MS = 300 };
 
 struct verdict {
 	enum chan_fetch_end end;
-	char why[200];
+	char why[ERR_MSG_MAX];
 };
 
 struct chan_fetch {

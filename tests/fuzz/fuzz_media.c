@@ -1,5 +1,5 @@
-/* channel/ilink: a key in any form, a file's bytes in any pieces, an address to upload to. The first
- * byte says which, the second one how the bytes are cut. */
+/* channel/ilink: a key in any form, a file's bytes in any pieces, an address to upload to. The
+ * first byte says which, the second one how the bytes are cut. */
 #include "fuzz.h"
 
 #include "channel/ilink/crypt.h"
