@@ -95,7 +95,7 @@ static int from_uri(struct view uri, struct str *path)
 			return -1;
 		i += low >= 0 ? 2 : 0;
 	}
-	return memchr(path->p ? path->p : "", '\0', path->n) ? -1 : 0;
+	return 0;
 }
 
 bool image_ref_next(struct view text, size_t *at, struct str *path)
@@ -115,7 +115,7 @@ bool image_ref_next(struct view text, size_t *at, struct str *path)
 		if (said.n > 0 &&
 			(view_starts(said, VIEW("file:")) ? from_uri(said, path)
 							  : str_add(path, said)) == 0 &&
-			path->n > 0)
+			path->n > 0 && !memchr(path->p, '\0', path->n))
 			return true;
 	}
 	return false;

@@ -28,7 +28,14 @@ static const struct call calls[] = {
 		"{\"type\":\"text/html\",\"url\":\"https://example.org/\","
 		"\"body\":\"PGgxPk1pbGs8L2gxPjxwPmFuZCBicmVhZA==\"}",
 		true },
+	{ "picture", "{\"path\":\"dot.png\"}", true },
 };
+
+/* A PNG of one red pixel. */
+static const unsigned char dot[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n', 0, 0, 0, 13, 'I',
+	'H', 'D', 'R', 0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0, 0x90, 0x77, 0x53, 0xde, 0, 0, 0, 12,
+	'I', 'D', 'A', 'T', 0x78, 0x9c, 0x63, 0xf8, 0xcf, 0xc0, 0, 0, 3, 1, 1, 0, 0xc9, 0xfe, 0x92,
+	0xef, 0, 0, 0, 0, 'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82 };
 
 /* The process with the request on 3 and the events on 4; our ends. */
 static pid_t begin(int *request, int *events)
@@ -107,22 +114,40 @@ static void measure(const struct call *c)
 	bench_latency("  to the end of the process", end, CALLS);
 }
 
+static const struct {
+	const char *name;
+	const void *content;
+	size_t n;
+} files[] = {
+	{ "note.txt", "milk\nbread\n", 11 }, { "dot.png", dot, sizeof(dot) },
+	{ "new.txt", "", 0 }, /* which is written */
+};
+
+static const char *path_of(size_t i)
+{
+	static char path[100];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, files[i].name);
+	return path;
+}
+
 int main(void)
 {
-	char path[100];
+	const size_t n = sizeof(files) / sizeof(files[0]);
 
 	bench_title("A call of a tool, from its start to its result");
 	if (!mkdtemp(folder))
 		return EXIT_FAILURE;
-	(void)snprintf(path, sizeof(path), "%s/note.txt", folder);
-	FILE *f = fopen(path, "we");
+	for (size_t i = 0; i < n; i++) {
+		FILE *f = fopen(path_of(i), "we");
 
-	if (!f || fputs("milk\nbread\n", f) < 0 || fclose(f) != 0)
-		return EXIT_FAILURE;
+		if (!f || fwrite(files[i].content, 1, files[i].n, f) != files[i].n ||
+			fclose(f) != 0)
+			return EXIT_FAILURE;
+	}
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
 		measure(&calls[i]);
-	(void)unlink(path);
-	(void)snprintf(path, sizeof(path), "%s/new.txt", folder);
-	(void)unlink(path);
+	for (size_t i = 0; i < n; i++)
+		(void)unlink(path_of(i));
 	return rmdir(folder) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
