@@ -12,7 +12,8 @@ void house_begin(struct house *h)
 		.engine = &h->engine.engine,
 		.bot_id = BOT,
 		.owner = OWNER,
-		.media = h->w.room.media };
+		.media = h->w.room.media,
+		.ears = h->ears };
 	struct err e = ERR_INIT;
 
 	fake_engine_open(&h->engine, h->w.loop, h->w.db);

@@ -15,6 +15,7 @@ struct house {
 	struct control *control;
 	struct chan_events events;
 	struct control_settings settings;
+	const struct chan_ears *ears; /* from the next start on */
 	int next_id;
 };
 
