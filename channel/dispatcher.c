@@ -406,7 +406,9 @@ static int store_start(struct dispatcher *d, struct err *e)
 		rc = tell_unheard(d, e);
 	if (rc == 0)
 		d->turn = (uint64_t)turn;
-	return sql_end(d->room->db, rc, e);
+	rc = sql_end(d->room->db, rc, e);
+	outbox_kick(d->outbox);
+	return rc;
 }
 
 static void start(struct dispatcher *d)

@@ -67,7 +67,7 @@ static void print_link(const struct json *j)
 static void print_work(const struct json *j)
 {
 	const struct json *queue = json_member(j, "queue"), *turn = json_member(j, "turn"),
-			  *sends = json_member(j, "sends");
+			  *sends = json_member(j, "sends"), *media = json_member(j, "media");
 	char buf[PATH_SIZE];
 	bool paused = false;
 	struct err e = ERR_INIT;
@@ -86,6 +86,9 @@ static void print_work(const struct json *j)
 	       " unconfirmed\n",
 		num_of(j, "parked"), num_of(j, "refused"), num_of(j, "unknown"),
 		num_of(j, "unconfirmed"));
+	if (num_of(media, "files") > 0)
+		printf("received     %" PRId64 " files, %.1f MiB (media.days, media.keep_mb)\n",
+			num_of(media, "files"), (double)num_of(media, "bytes") / (1 << 20));
 	if (text_of(j, "intake_error", buf, sizeof(buf))[0])
 		line("intake", buf);
 }
