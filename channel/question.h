@@ -32,7 +32,7 @@ void questions_ask(struct questions *q, const char *user, uint64_t turn,
 	const struct engine_event *ev);
 /* One that is shown elsewhere: only its time is kept here. */
 void questions_watch(struct questions *q, const char *id);
-/* It was answered elsewhere, or is not asked any more: if it is still on its way it is not shown. */
+/* It was answered elsewhere, or is not asked any more: then it is not shown if it still waits. */
 void questions_over(struct questions *q, const char *id);
 void questions_end(struct questions *q); /* the turn is over: nothing is open any more */
 /* Open ones to user, or to anybody (NULL). */

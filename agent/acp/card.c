@@ -39,6 +39,7 @@ static void card_release(struct card *c)
 	free(c->command);
 	free(c->path);
 	free(c->input);
+	free(c->changes);
 	str_release(&c->also);
 }
 
@@ -284,6 +285,31 @@ static void take_written_input(struct card *c, const struct json *content)
 	}
 }
 
+static bool has_changes(const struct json *content)
+{
+	struct view text;
+
+	json_each(item, content) {
+		if (member_text(item, "newText", &text) || member_text(item, "oldText", &text))
+			return true;
+	}
+	return false;
+}
+
+/* Some show them with the call, and ask for leave without. */
+static void take_changes(struct card *c, const struct json *content)
+{
+	struct str text = STR_INIT(CARD_INPUT_MAX);
+
+	if (!content || json_type(content) != JSON_ARRAY)
+		return;
+	free(c->changes);
+	c->changes = NULL;
+	if (has_changes(content) && json_print(content, &text, NULL) == 0)
+		c->changes = str_take(&text);
+	str_release(&text);
+}
+
 /* Of a list of locations, or of contents, where differences have one. The first is the one. */
 static void take_paths(struct card *c, const struct json *list)
 {
@@ -320,10 +346,12 @@ struct card *cards_take(struct cards *cards, const struct json *call)
 	take_paths(c, json_member(call, "content"));
 	take_paths(c, json_member(call, "locations"));
 	take_written_input(c, json_member(call, "content"));
+	take_changes(c, json_member(call, "content"));
 	take_input(c, json_member(call, "rawInput"));
 	if (card_ended(c)) {
 		free(c->input);
-		c->input = NULL;
+		free(c->changes);
+		c->input = c->changes = NULL;
 	}
 	return c;
 }

@@ -44,6 +44,7 @@ struct card {
 	char *command;   /* the exact command line it would run; NULL: not shown */
 	char *path;      /* the file it names, or the address; NULL: none */
 	char *input;     /* its arguments, a JSON object, until it has ended; NULL: not shown */
+	char *changes;   /* the differences it shows, as long as input; a JSON array or NULL */
 	struct str also; /* every other that it has named, a line each */
 	bool unclear;    /* one of them is too long, has a line break, or they are too many */
 	bool asked;      /* a permission was asked for */

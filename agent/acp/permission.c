@@ -224,26 +224,24 @@ struct edit {
 	bool part; /* these are not the whole of the file */
 };
 
-static struct edit edit_of(const struct json *call, const struct json *input)
+static struct edit edit_of(const struct json *changes, const struct json *input)
 {
 	static const char *const olds[] = { "old_string", "oldString", "oldText", NULL };
 	static const char *const news[] = { "content", "new_string", "newString", "newText", NULL };
-	const struct json *content = json_member(call, "content");
 	struct view replaced = one_of(input, olds);
 	struct edit ed = { replaced, one_of(input, news), replaced.n > 0 };
 
-	if (content && json_type(content) == JSON_ARRAY)
-		json_each(item, content) {
-			struct view fresh = text_of(item, "newText");
+	json_each(item, changes) {
+		struct view fresh = text_of(item, "newText");
 
-			if (fresh.n == 0)
-				continue;
-			ed.before = text_of(item, "oldText");
-			ed.after = fresh;
-			/* Some show the whole file, some just what they replace. */
-			ed.part = ed.before.n > 0 && view_eq(ed.before, replaced);
-			break;
-		}
+		if (fresh.n == 0)
+			continue;
+		ed.before = text_of(item, "oldText");
+		ed.after = fresh;
+		/* Some show the whole file, some just what they replace. */
+		ed.part = ed.before.n > 0 && view_eq(ed.before, replaced);
+		break;
+	}
 	return ed;
 }
 
@@ -284,34 +282,62 @@ static void put_lines(struct str *out, char sign, struct view v)
 }
 
 /* As a patch; where in the file that is the agent does not show. */
-static void put_patch(struct permission *p, struct view path, const struct edit *ed)
+static void add_patch(struct str *patch, struct view path, struct view before, struct view after)
 {
-	struct str patch = STR_INIT(ARGS_MAX);
+	(void)str_addf(patch, "--- %.*s\n+++ %.*s\n@@ -1,%zu +1,%zu @@\n", VIEW_FMT(path),
+		VIEW_FMT(path), count_lines(before), count_lines(after));
+	put_lines(patch, '-', before);
+	put_lines(patch, '+', after);
+}
 
-	if (path.n == 0)
-		return;
-	(void)str_addf(&patch, "--- %.*s\n+++ %.*s\n@@ -1,%zu +1,%zu @@\n", VIEW_FMT(path),
-		VIEW_FMT(path), count_lines(ed->before), count_lines(ed->after));
-	put_lines(&patch, '-', ed->before);
-	put_lines(&patch, '+', ed->after);
-	if (str_ok(&patch))
-		put_args(p, "patch", str_view(&patch), NULL, VIEW_NONE);
-	str_release(&patch);
+static void put_patch(struct permission *p, struct str *patch)
+{
+	p->tool = "apply_patch";
+	if (patch->n > 0 && str_ok(patch))
+		put_args(p, "patch", str_view(patch), NULL, VIEW_NONE);
+	str_release(patch);
 }
 
 static void take_edit(struct permission *p, struct view path, const struct edit *ed)
 {
+	struct str patch = STR_INIT(ARGS_MAX);
+
 	if (ed->part) {
-		p->tool = "apply_patch";
-		put_patch(p, path, ed);
+		if (path.n > 0)
+			add_patch(&patch, path, ed->before, ed->after);
+		put_patch(p, &patch);
 	} else {
 		p->tool = "write_file";
 		put_args(p, "path", path, "content", ed->after);
 	}
 }
 
+static size_t count_changes(const struct json *changes)
+{
+	size_t n = 0;
+
+	json_each(item, changes)
+		n += text_of(item, "newText").n > 0 || text_of(item, "oldText").n > 0;
+	return n;
+}
+
+/* Every one of several, of one file or of more, each as the part that it is. */
+static void take_changes(struct permission *p, const struct json *changes, const char *workspace)
+{
+	struct str patch = STR_INIT(ARGS_MAX);
+
+	json_each(item, changes) {
+		struct view before = text_of(item, "oldText"), after = text_of(item, "newText");
+
+		if (before.n > 0 || after.n > 0)
+			add_patch(&patch, permission_path(text_of(item, "path"), workspace), before,
+				after);
+	}
+	put_patch(p, &patch);
+}
+
 /* What the built-in tools would call it. What an agent does not show stays empty. */
-static void take_deed(struct permission *p, const struct card *c, const struct json *call,
+static void take_deed(struct permission *p, const struct card *c, const struct json *changes,
 	const struct json *input, const char *workspace)
 {
 	struct view path = permission_path(view_of(c->path), workspace);
@@ -321,8 +347,11 @@ static void take_deed(struct permission *p, const struct card *c, const struct j
 		take_files(p, c, workspace);
 	switch (c->kind) {
 	case CARD_EDIT:
-		ed = edit_of(call, input);
-		take_edit(p, path, &ed);
+		ed = edit_of(changes, input);
+		if (count_changes(changes) > 1)
+			take_changes(p, changes, workspace);
+		else
+			take_edit(p, path, &ed);
 		break;
 	case CARD_READ:
 		p->tool = "read_file";
@@ -346,15 +375,17 @@ static void take_deed(struct permission *p, const struct card *c, const struct j
 	}
 }
 
-static void read_deed(struct permission *p, const struct card *card, const struct json *call,
-	const char *workspace)
+static void read_deed(struct permission *p, const struct card *card, const char *workspace)
 {
-	struct json *input = NULL;
+	struct json *input = NULL, *changes = NULL;
 
 	if (card->input)
 		(void)json_read(&input, view_of(card->input), &json_limits_wire, NULL);
-	take_deed(p, card, call, input, workspace);
+	if (card->changes)
+		(void)json_read(&changes, view_of(card->changes), &json_limits_wire, NULL);
+	take_deed(p, card, changes, input, workspace);
 	json_free(&input);
+	json_free(&changes);
 }
 
 /* For a deed whose exact form is hidden. */
@@ -393,7 +424,7 @@ int permission_read(struct permission *p, const struct card *card, const struct 
 	p->question = is_question(p, card, call);
 	if (p->question)
 		return take_question(p, card, call) < 0 ? err_set(e, E_NOMEM, "a question") : 0;
-	read_deed(p, card, call, workspace);
+	read_deed(p, card, workspace);
 	if (p->args.n == 0)
 		take_hints(p, card);
 	return 0;
@@ -404,7 +435,7 @@ void permission_of_card(struct permission *p, const struct card *card, const cha
 	memset(p, 0, sizeof(*p));
 	p->args = STR_INIT(ARGS_MAX);
 	p->files = STR_INIT(FILES_MAX);
-	read_deed(p, card, NULL, workspace);
+	read_deed(p, card, workspace);
 }
 
 int permission_question(struct permission *p, struct view text, const char *const *names)

@@ -35,17 +35,24 @@ static bool is_command(const struct acp *a)
 	return false;
 }
 
-/* Some agents end the turn without a word when they are refused something, and some whenever their
- * model fails. */
-static void finish_empty(struct acp *a)
+static void finish_denied(struct acp *a)
 {
 	char detail[100];
 
 	if (a->denied) {
 		(void)snprintf(detail, sizeof(detail), "%s, by the policy: see /policy", a->denied);
 		acp_finish(a, ENGINE_FAIL_AGENT_DENIED, view_of(detail));
-	} else if (a->refused) {
+	} else {
 		acp_finish(a, ENGINE_FAIL_AGENT_DENIED, VIEW("you said no"));
+	}
+}
+
+/* Some agents end the turn without a word when they are refused something, and some whenever their
+ * model fails. */
+static void finish_empty(struct acp *a)
+{
+	if (a->denied || a->refused) {
+		finish_denied(a);
 	} else if (is_command(a)) {
 		acp_reply(a, "智能体收下了这个命令，没有说什么。",
 			"The agent has taken the command, and says nothing of it.");
@@ -63,6 +70,8 @@ static void finish_result(struct acp *a, enum stop stop)
 		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
 	else if (stop == STOP_REFUSAL)
 		acp_finish(a, ENGINE_FAIL_REFUSED, VIEW_NONE);
+	else if (stop == STOP_CANCELLED && (a->denied || a->refused))
+		finish_denied(a); /* Codex takes a no for a stop */
 	else if (stop == STOP_CANCELLED)
 		acp_finish(a, ENGINE_FAIL_STALLED, VIEW("the agent says that it was cancelled"));
 	else if (stop == STOP_STEPS)

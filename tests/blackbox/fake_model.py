@@ -1,11 +1,19 @@
-"""A model on loopback for real agents: POST /v1/chat/completions, streamed, said by a script.
+"""A model on loopback for real agents, in the protocol they ask it in (fake_*.py), said by a script.
 
 What is said is chosen by the newest user text that holds a key of the script, and by how many tool
 results came after it: the script's value for a key is a list of steps, one a request."""
 
 import http.server
 import json
+import re
 import threading
+
+import fake_chat
+import fake_generate
+import fake_messages
+import fake_responses
+
+PROTOCOLS = (fake_chat, fake_messages, fake_responses, fake_generate)
 
 
 def step(text=None, thought=None, tools=(), status=None, error=None, stall=False):
@@ -20,13 +28,18 @@ def content(message):
     return got if isinstance(got, str) else "\n".join(p.get("text") or "" for p in got)
 
 
+def halves(text):
+    return [piece for piece in (text[:len(text) // 2], text[len(text) // 2:]) if piece]
+
+
 class Model:
     def __init__(self):
         self.script, self.requests = {}, []
         self.closing = threading.Event()
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         self.server.daemon_threads = True
-        self.url = "http://127.0.0.1:%d/v1" % self.server.server_port
+        self.root = "http://127.0.0.1:%d" % self.server.server_port
+        self.url = self.root + "/v1"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
         self.thread.start()
 
@@ -40,9 +53,8 @@ class Model:
         """Requests whose newest scripted word is this one."""
         return [r for r in self.requests if r["key"] == word]
 
-    def choose(self, body):
+    def choose(self, body, messages):
         """The step for a request. One without tools asks for a title or the like."""
-        messages = body.get("messages", [])
         if not body.get("tools"):
             return None, step("A title")
         for at in range(len(messages) - 1, -1, -1):
@@ -68,17 +80,26 @@ class Model:
 
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
-                key, say = model.choose(body)
-                model.requests.append({"key": key, "messages": body.get("messages", []), "body": body})
+                path = self.path.split("?")[0]
+                for protocol in PROTOCOLS:
+                    if re.search(protocol.PATH, path):
+                        self.say(protocol, body, body.get("stream") or ":stream" in path)
+                        return
+                self.answer(404, {"error": {"message": "there is no " + path, "type": "fake"}})
+
+            def say(self, protocol, body, streamed):
+                messages = protocol.messages(body)
+                key, say = model.choose(body, messages)
+                model.requests.append({"key": key, "messages": messages, "body": body})
                 if say["status"]:
-                    self.answer(say["status"], {"error": {"message": say["error"], "type": "fake",
-                                                          "code": str(say["status"])}})
-                elif body.get("stream"):
-                    self.stream(say, body)
+                    self.answer(say["status"], {"type": "error", "error": {
+                        "message": say["error"], "type": "fake", "code": say["status"]}})
+                    return
+                text = say["text"](messages) if callable(say["text"]) else say["text"] or ""
+                if streamed:
+                    self.stream(protocol, say, text)
                 else:
-                    self.answer(200, {"id": "c", "object": "chat.completion", "model": "fake-1", "choices": [
-                        {"index": 0, "finish_reason": "stop",
-                         "message": {"role": "assistant", "content": say["text"] or ""}}]})
+                    self.answer(200, protocol.whole(text))
 
             def answer(self, status, body):
                 data = json.dumps(body).encode()
@@ -88,53 +109,34 @@ class Model:
                 self.end_headers()
                 self.wfile.write(data)
 
-            def event(self, delta=None, finish=None, **more):
-                chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "fake-1",
-                         "choices": [] if delta is None else [
-                             {"index": 0, "delta": delta, "finish_reason": finish}], **more}
-                self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+            def event(self, data, name=None):
+                head = "event: %s\n" % name if name else ""
+                text = data if isinstance(data, str) else json.dumps(data)
+                self.wfile.write(("%sdata: %s\n\n" % (head, text)).encode())
                 self.wfile.flush()
 
-            def pieces(self, name, text):
-                half = len(text) // 2
-                for piece in (text[:half], text[half:]):
-                    if piece:
-                        self.event({name: piece})
-
-            def call(self, index, name, arguments):
-                text = json.dumps(arguments)
-                head = {"index": index, "id": "call_%d_%d" % (len(model.requests), index), "type": "function",
-                        "function": {"name": name, "arguments": ""}}
-                self.event({"tool_calls": [head]})
-                for piece in (text[:8], text[8:]):
-                    self.event({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-
-            def stream(self, say, body):
+            def stream(self, protocol, say, text):
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.send_header("Connection", "close")
                 self.end_headers()
                 self.close_connection = True
                 try:
-                    self.said(say, body)
+                    self.said(protocol.Stream(self.event, len(model.requests)), say, text)
                 except OSError:
                     pass  # the agent has hung up
 
-            def said(self, say, body):
-                text = say["text"](body["messages"]) if callable(say["text"]) else say["text"]
-                self.event({"role": "assistant", "content": ""})
+            def said(self, out, say, text):
+                out.begin()
                 if say["thought"]:
-                    self.pieces("reasoning_content", say["thought"])
+                    out.thought(halves(say["thought"]))
                 if text:
-                    self.pieces("content", text)
-                for index, (name, arguments) in enumerate(say["tools"]):
-                    self.call(index, name, arguments)
+                    out.text(halves(text))
+                for name, arguments in say["tools"]:
+                    out.call(name, arguments)
                 if say["stall"]:
                     model.closing.wait()
                     return
-                self.event({}, "tool_calls" if say["tools"] else "stop")
-                self.event(None, usage={"prompt_tokens": 50, "completion_tokens": 10, "total_tokens": 60})
-                self.wfile.write(b"data: [DONE]\n\n")
-                self.wfile.flush()
+                out.end()
 
         return Handler

@@ -669,6 +669,18 @@ static void what_was_shown_is_what_is_asked_for(void **state)
 			"\"kind\":\"edit\",\"rawInput\":{\"filepath\":\"/w/a\",\"diff\":\"...\"},"
 			"\"content\":[" DIFF("one\\n", "two\\n") "]",
 			"{write_file path: /w/a\ncontent: 4 bytes, 1 line\n| two\n" },
+		/* shown with the call, and asked for without, as Codex does */
+		{ UPDATE("\"kind\":\"edit\",\"title\":\"Editing files\",\"content\":[" DIFF("",
+			  "one\\n") "]"),
+			"\"title\":\"Edit files\",\"locations\":[{\"path\":\"/w/a\"}]",
+			"{write_file path: /w/a\ncontent: 4 bytes, 1 line\n| one\n" },
+		/* every change counts, of one file too */
+		{ UPDATE("\"kind\":\"edit\",\"content\":[" DIFF("one", "two") "," DIFF("gone",
+			  "") "]"),
+			"\"title\":\"Edit files\"",
+			"{apply_patch files: /w/a, /w/a\npatch: 84 bytes, 9 lines\n| --- /w/a\n"
+			"| +++ /w/a\n| @@ -1,1 +1,1 @@\n| -one\n| +two\n| --- /w/a\n| +++ /w/a\n"
+			"| @@ -1,1 +1,0 @@\n| -gone\n" },
 		/* a folder outside: no tool of ours, so it is shown as it is */
 		{ UPDATE("\"kind\":\"read\",\"rawInput\":{\"filePath\":\"/etc/hostname\"}"),
 			"\"title\":\"/etc\",\"kind\":\"other\",\"rawInput\":{\"filepath\":"
@@ -715,18 +727,26 @@ static void a_consent_for_the_conversation_holds_for_the_same_only(void **state)
 	assert_int_equal(3, count(f, "\"optionId\":\"once\""));
 }
 
-/* OpenCode ends the turn without a word when it is refused something. */
+/* OpenCode ends the turn without a word when it is refused something, Codex as cancelled. */
 static void a_no_that_ends_the_turn_is_told_as_that(void **state)
 {
 	static const struct {
 		enum shell_rule shell;
 		const char *detail;
-	} table[] = { { SHELL_DENY, "shell, by the policy: see /policy" },
-		{ SHELL_ASK, "you said no" } };
+		bool cancels;
+	} table[] = { { SHELL_DENY, "shell, by the policy: see /policy", false },
+		{ SHELL_ASK, "you said no", false },
+		{ SHELL_DENY, "shell, by the policy: see /policy", true },
+		{ SHELL_ASK, "you said no", true } };
 	struct fix *f = *state;
 
-	write_script(f, "{\"session/prompt\":[" ASK(COMMAND("make")) "," END "]}");
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 4; i++) {
+		const char *script = "{\"session/prompt\":[" ASK(COMMAND("make")) "," END "]}";
+
+		if (table[i].cancels)
+			script = "{\"session/prompt\":[" ASK(
+				COMMAND("make")) ",{\"result\":{\"stopReason\":\"cancelled\"}}]}";
+		write_script(f, script);
 		with_policy(f, &(struct policy_rules){ .shell = table[i].shell });
 		f->choice = APPROVAL_NO;
 		ask(f, "hello");
