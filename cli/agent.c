@@ -239,6 +239,7 @@ int agent_plan(struct agent_plan *p, const struct home *h, const struct config *
 	memset(p, 0, sizeof(*p));
 	p->name = preset ? preset->name : "agent";
 	p->login = preset ? preset->login : NULL;
+	p->own_files = preset && preset->own_files;
 	if (agent_find(c, workspace, p->program, e) < 0 ||
 		path_join(p->mcp, h->dir, MCP_FILE, e) < 0)
 		return -1;

@@ -16,6 +16,7 @@ struct agent_plan {
 	const char *login; /* NULL: not known */
 	char program[PATH_SIZE];
 	char mcp[PATH_SIZE]; /* the file with its MCP servers; it need not exist */
+	bool own_files;      /* it is not offered to have files read and written for it */
 	char **argv, **env;  /* of kairo-tool supervise with the program behind it */
 };
 

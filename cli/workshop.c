@@ -215,7 +215,7 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 		.settings = acp_settings_of(cfg),
 		.instructions = cfg->model.system_prompt,
 		.mcp = plan.mcp,
-		.offer = { .fs = cfg->acp.fs, .terminal = cfg->acp.terminal },
+		.offer = { .fs = cfg->acp.fs && !plan.own_files, .terminal = cfg->acp.terminal },
 		.strict = cfg->acp.strict,
 		.hooks_home = hooks_of(w, h, cfg, kimi),
 	};

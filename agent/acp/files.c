@@ -32,20 +32,15 @@ static void drop(struct file_call *f)
 
 /* --- The end ---------------------------------------------------------------------------------- */
 
-/* The codes that agents rely on (acp, section 10), and the protocol library's words for a file that
- * is not there: Gemini CLI 0.61 looks for those. */
+/* The codes that agents rely on (acp, section 10). */
 static void fail(struct file_call *f, enum err_code error, struct view text)
 {
-	struct str words = STR_INIT(1 << 16);
 	int code = error == E_NOTFOUND                      ? RPC_NOT_FOUND
 	           : error == E_DENIED || error == E_FORMAT ? RPC_BAD_PARAMS
 	           : error == E_CANCELLED                   ? RPC_CANCELLED
 	                                                    : RPC_INTERNAL;
 
-	(void)str_addf(&words, "%s%.*s", code == RPC_NOT_FOUND ? "Resource not found: " : "",
-		VIEW_FMT(text));
-	service_refuse(f->acp, &f->id, code, str_view(&words));
-	str_release(&words);
+	service_refuse(f->acp, &f->id, code, text);
 	drop(f);
 }
 

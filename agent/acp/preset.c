@@ -51,6 +51,8 @@ static const struct acp_preset table[] = {
 		.keys = { "GEMINI_API_KEY", "GOOGLE_API_KEY", NULL },
 		.fixed = { NULL },
 		.homes = { ".gemini", NULL },
+		/* 0.61 takes "no such file" for a failure, and makes no new ones then. */
+		.own_files = true,
 	},
 	{
 		.name = "qwen",

@@ -3,6 +3,7 @@
 #ifndef AGENT_ACP_PRESET_H
 #define AGENT_ACP_PRESET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct acp_preset {
@@ -18,6 +19,7 @@ struct acp_preset {
 	/* Where it keeps its own things, below the user's home: folders, which are made so that
 	 * they can be there for it to write to, and files. */
 	const char *homes[6], *files[2];
+	bool own_files; /* it cannot work with the offer to read and write files for it */
 };
 
 /* NULL: there is none of that name. */

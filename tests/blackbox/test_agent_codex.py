@@ -1,11 +1,12 @@
 """Codex behind the whole daemon, through the adapter of the protocol's makers."""
 
-from agents import Agent, Serves, Talks, Works, run
+from agents import Agent, Resumes, Serves, Talks, Works, run
+from fake_model import step
 
 PACKAGES = {"@agentclientprotocol/codex-acp": "2.6.0"}
 
 
-class Codex(Talks, Works, Serves, Agent):
+class Codex(Talks, Resumes, Works, Serves, Agent):
     denied = "not allowed (shell, by the policy: see /policy)"
     refused = "not allowed (you said no)"
     heron = ("mcp__birds", "heron")
@@ -30,6 +31,18 @@ class Codex(Talks, Works, Serves, Agent):
         lines = ["*** Begin Patch", "*** Add File: " + path, *("+" + line for line in text.splitlines()),
                  "*** End Patch", ""]
         return "apply_patch", "\n".join(lines)
+
+    def test_an_agent_without_a_login_is_told(self):
+        self.write(".codex/config.toml", "")
+        self.kairo.start()
+        self.assertIn("codex login", self.ask("hello")[0])
+
+    def test_errors_of_the_model_are_told(self):
+        self.model.script = {"four hundred": [step(status=400, error="the request is bad")],
+                             "hello": [step("Hello **there**.")]}
+        self.kairo.start()
+        self.assertIn("the request is bad", self.ask("four hundred")[0])
+        self.assertEqual(self.ask("hello"), ["Hello **there**."])
 
 
 if __name__ == "__main__":

@@ -2,14 +2,14 @@
 
 import os
 
-from agents import Agent, Serves, Talks, Works, run
+from agents import Agent, Resumes, Serves, Talks, Works, run
 from fake_model import content, step
 from harness import wait_for
 
 PACKAGES = {"@moonshot-ai/kimi-code": "2.1.0"}
 
 
-class KimiCode(Talks, Works, Serves, Agent):
+class KimiCode(Talks, Resumes, Works, Serves, Agent):
     def settle(self):
         self.kairo.config(acp__preset="kimi")
         self.write(".kimi-code/config.toml", "\n".join([

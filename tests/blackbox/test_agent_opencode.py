@@ -3,13 +3,13 @@
 import json
 import os
 
-from agents import Agent, Serves, Talks, Works, run
+from agents import Agent, Resumes, Serves, Talks, Works, run
 from fake_model import step
 
 PACKAGES = {"opencode-linux-x64": "1.18.34"}
 
 
-class OpenCode(Talks, Works, Serves, Agent):
+class OpenCode(Talks, Resumes, Works, Serves, Agent):
     denied = "not allowed (shell, by the policy: see /policy)"
     refused = "not allowed (you said no)"
     heron = "birds_heron"

@@ -2,12 +2,12 @@
 
 import json
 
-from agents import Agent, Talks, run
+from agents import Agent, Resumes, Talks, run
 
 PACKAGES = {"pi-acp": "0.0.34", "@earendil-works/pi-coding-agent": "1.6.0"}
 
 
-class Pi(Talks, Agent):
+class Pi(Talks, Resumes, Agent):
     def settle(self):
         self.kairo.config(acp__preset="pi")
         self.write(".pi/agent/models.json", json.dumps({"providers": {"fake": {
