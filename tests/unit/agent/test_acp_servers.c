@@ -20,7 +20,8 @@
 #define OLD_SENT \
 	"{\"type\":\"sse\",\"name\":\"old\",\"url\":\"https://old.example/\",\"headers\":[]}"
 #define GREETS(caps) \
-	"\"initialize\":[{\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{" caps "}}}]"
+	"\"initialize\":[{\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{" caps \
+	"}}}]," SAYS("fine")
 
 static const char *file_of(struct fix *f)
 {
@@ -61,6 +62,7 @@ static void they_are_handed_over_in_new_load_and_resume(void **state)
 {
 	struct fix *f = *state;
 
+	write_script(f, "{" SAYS("fine") "}");
 	write_file(f, FILES);
 	again(f);
 	ask(f, "hello");
@@ -70,7 +72,7 @@ static void they_are_handed_over_in_new_load_and_resume(void **state)
 	ask(f, "hello");
 	assert_int_equal(1, count(f, "\"method\":\"session/resume\""));
 	assert_int_equal(2, count(f, "\"mcpServers\":[" FILES_SENT "]"));
-	write_script(f, "{" NO_RESUME "}");
+	write_script(f, "{" NO_RESUME "," SAYS("fine") "}");
 	again(f);
 	ask(f, "hello");
 	assert_int_equal(1, count(f, "\"method\":\"session/load\""));
@@ -106,6 +108,7 @@ static void a_change_holds_from_the_next_session_on(void **state)
 {
 	struct fix *f = *state;
 
+	write_script(f, "{" SAYS("fine") "}");
 	again(f);
 	ask(f, "hello");
 	assert_int_equal(1, count(f, "\"mcpServers\":[]"));
