@@ -10,7 +10,7 @@
 #include "tools/exec/invocation.h"
 #include "tools/exec/tool.h"
 
-#define SAID_MAX      ((size_t)256 << 10) /* what may be asked for */
+#define SAID_MAX      ((size_t)128 << 10) /* what may be asked for; six times that in JSON */
 #define COMPLAINT_MAX 200
 
 struct program {

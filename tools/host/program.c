@@ -13,7 +13,7 @@
 #define FOLDERS_MAX READ_PATHS_MAX
 #define WORD_MAX    ((size_t)2 * PATH_SIZE)
 #define REQUEST_MAX ((size_t)1 << 20)
-#define SAID_MAX    ((size_t)256 << 10)
+#define SAID_MAX    ((size_t)128 << 10)
 #define GRACE_MS    5000 /* beyond its time, for its end to be told */
 
 /* A vector with its places filled in, and the folders it names. */

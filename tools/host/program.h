@@ -45,7 +45,7 @@ struct program_plan {
 	const char *folder;     /* where it works and may write; nobody else's */
 	const char *file, *out; /* in place of {file} and {out} in a word */
 	int64_t time_ms;
-	size_t text_max; /* bytes that it may say; at most 256 KiB */
+	size_t text_max; /* bytes that it may say; at most 128 KiB */
 	void (*on_done)(void *arg, const struct program_result *r); /* once, from the loop */
 	void *arg;
 };
