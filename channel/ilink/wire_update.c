@@ -189,13 +189,12 @@ static const struct media_kind {
 	enum item_type type;
 	enum chan_item_kind kind;
 	const char *payload;
-	const char *label; /* what stands for it in a quote without text (5.3) */
 	void (*read)(struct reader *r, const struct json *payload, struct chan_item *it);
 } media_kinds[] = {
-	{ ITEM_IMAGE, CHAN_IMAGE, "image_item", "[图片]", read_image },
-	{ ITEM_VOICE, CHAN_VOICE, "voice_item", "[语音]", read_voice },
-	{ ITEM_FILE, CHAN_FILE, "file_item", "[文件]", read_file },
-	{ ITEM_VIDEO, CHAN_VIDEO, "video_item", "[视频]", read_video },
+	{ ITEM_IMAGE, CHAN_IMAGE, "image_item", read_image },
+	{ ITEM_VOICE, CHAN_VOICE, "voice_item", read_voice },
+	{ ITEM_FILE, CHAN_FILE, "file_item", read_file },
+	{ ITEM_VIDEO, CHAN_VIDEO, "video_item", read_video },
 };
 
 static const struct media_kind *media_kind(int64_t type)
@@ -271,7 +270,7 @@ static struct view quoted_text(struct reader *r, const struct json *quoted)
 		it->quoted = true;
 		it->transcript = text.n > 0;
 	}
-	return text.n ? text : view_of(kind->label);
+	return text;
 }
 
 /* A claim: what is not whole, or not of its types, was not made, and all of it is quoted. */
@@ -299,6 +298,7 @@ static void read_quote(struct reader *r, const struct json *item)
 {
 	const struct json *ref = object_of(r, item, "ref_msg");
 	const struct json *quoted = object_of(r, ref, "message_item");
+	size_t nitems = r->m.nitems;
 	struct err e = ERR_INIT;
 
 	if (!ref || r->quoted)
@@ -309,8 +309,10 @@ static void read_quote(struct reader *r, const struct json *item)
 		r->m.quote_id = id_or_empty(r, quoted, "msg_id");
 	if (quoted)
 		r->m.quote = quoted_text(r, quoted);
-	if (r->m.quote.n == 0) {
+	if (r->m.quote.n == 0)
 		r->m.quote = VIEW("");
+	/* The title of an attachment is no more than its kind, which it says of itself. */
+	if (r->m.quote.n == 0 && r->m.nitems == nitems) {
 		ok(r, json_get_str(ref, "title", JSON_OPTIONAL, 0, CHAN_TEXT_MAX, &r->m.quote, &e),
 			&e);
 		r->m.quote_title = r->m.quote.n > 0;

@@ -2,8 +2,10 @@
 from newer ones, which send no more than an id and the ends of what was marked."""
 
 import json
+import re
 import sqlite3
 
+import samples
 from harness import Case, main
 
 GUEST = "guest@im.wechat"
@@ -112,6 +114,35 @@ class Quotes(Case):
         self.kairo.start()
         self.assertEqual(self.asked(mine), LOST + "\nwhat of it?")
 
+    def bring(self, data, kind="image", **media):
+        """Something that is no text, taken by the agent; its id."""
+        self.sim.script({"text": "got it"})
+        before = len(self.sim.sent())
+        message = self.sim.inject_media(kind, data, **media)[0]
+        self.sim.wait("sent", before + 1)
+        self.kairo.idle()
+        return message["id"]
+
+    def test_a_picture_and_a_file(self):
+        self.kairo.config(media__merge_ms=0)
+        self.kairo.run("restart")
+        for kind, data, media, word in (("image", samples.png(), {}, "picture"),
+                                        ("file", b"hello\n", {"name": "report.txt"}, "report.txt")):
+            mine = self.bring(data, kind, **media)
+            for style in ("svr_id", "inline"):
+                with self.subTest(kind + " " + style):
+                    prompt = self.asked(mine, style=style)
+                    if not isinstance(prompt, str):  # with the picture itself behind it
+                        prompt = prompt[0]["text"]
+                    self.assertIn("what of it?", prompt)
+                    self.assertIn(word, prompt.replace(" (2)", ""))
+                    self.assertIn("quoted", prompt)
+                    self.assertNotIn("[quoted message", prompt)
+                    path = re.search(r"(%s/[^\]]+)\]" % re.escape(self.kairo.dir), prompt)[1]
+                    with open(path, "rb") as f:
+                        self.assertEqual(f.read(), data)
+                    self.assertNotIn("not at hand", prompt)
+
     def test_nobody_is_shown_another_one_s_words(self):
         mine, its = self.say("the owner's secret", "as you wish")
         theirs, _ = self.say("a guest's word", "hello", **{"from": GUEST})
@@ -127,7 +158,7 @@ class Quotes(Case):
         self.sim.script({"tool_calls": [{"name": "web_fetch", "arguments": {"url": "http://192.0.2.1/"}}]},
                         {"text": "done"})
         before = len(self.sim.sent())
-        self.sim.quote("open it", of=mine)
+        self.sim.quote("open it", mine)
         self.sim.wait("sent", before + 1)
         question = self.sim.texts()[before]
         self.assertIn("192.0.2.1", question)
