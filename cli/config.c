@@ -12,6 +12,7 @@
 #include "cli/keys.h"
 #include "cli/policy.h"
 #include "cli/search.h"
+#include "cli/workspace.h"
 #include "formatter/formatter.h"
 
 enum {
@@ -63,7 +64,7 @@ struct row {
 		"another address for " n ", as of a gateway")
 
 static const struct row rows[] = {
-	{ PATH("workspace", workspace, "~/kairo", "the folder the agent works in") },
+	{ PATH("workspace", workspace, "~/" WORKSPACE_OWN, "the folder the agent works in") },
 	{ ENUM("engine", engine, "react", engines, false,
 		"which agent answers: the built-in one, or a coding agent of yours") },
 	{ ENUM("language", language, "auto", languages, true,

@@ -7,6 +7,7 @@
 #include "cli/agent.h"
 #include "cli/app.h"
 #include "cli/hooks.h"
+#include "cli/manual.h"
 #include "cli/policy.h"
 #include "cli/search.h"
 #include "cli/workspace.h"
@@ -191,6 +192,22 @@ static const char *hooks_of(struct workshop *w, const struct home *h, const stru
 	return ready && hooks_home(cfg, kimi) ? kimi : NULL;
 }
 
+/* The operator's words for the prompts: none where they stand in the agent's own file. */
+static const char *words_for_prompts(struct workshop *w, const struct config *cfg,
+	const struct agent_plan *plan)
+{
+	const char *words = cfg->model.system_prompt;
+	struct err e = ERR_INIT;
+	int placed = 0;
+
+	if (workspace_is_own(w->workspace))
+		placed = manual_place(acp_preset_find(plan->name), w->workspace, words, &e);
+	if (placed < 0)
+		log_warn(w->log, "app", "the agent is instructed in its prompts instead: %s",
+			e.msg);
+	return placed > 0 ? NULL : words;
+}
+
 static int open_acp(struct workshop *w, const struct home *h, const struct config *cfg,
 	struct err *e)
 {
@@ -213,7 +230,7 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 		.workspace = w->workspace,
 		.login = plan.login,
 		.settings = acp_settings_of(cfg),
-		.instructions = cfg->model.system_prompt,
+		.instructions = words_for_prompts(w, cfg, &plan),
 		.mcp = plan.mcp,
 		.offer = { .fs = cfg->acp.fs && !plan.own_files, .terminal = cfg->acp.terminal },
 		.strict = cfg->acp.strict,

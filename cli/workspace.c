@@ -73,6 +73,15 @@ int workspace_find(char out[PATH_SIZE], const char *named, const char *home_root
 	return check(out, home_root, e);
 }
 
+bool workspace_is_own(const char *path)
+{
+	const char *home = user_home();
+	char own[PATH_SIZE], real[PATH_SIZE];
+
+	return home && path_join(own, home, WORKSPACE_OWN, NULL) == 0 && realpath(own, real) &&
+	       strcmp(real, path) == 0;
+}
+
 int workspace_lock(const char *path, struct err *e)
 {
 	int fd = file_open_dir(path, e);

@@ -16,6 +16,7 @@ static const struct acp_preset table[] = {
 		.keys = { "KIMI_API_KEY", "KIMI_MODEL_API_KEY", NULL },
 		.fixed = { "KIMI_CODE_NO_AUTO_UPDATE=1", NULL },
 		.homes = { ".kimi-code", NULL },
+		.manual = ".kimi-code/agents/agent.md",
 	},
 	{
 		.name = "claude",

@@ -19,6 +19,9 @@ struct acp_preset {
 	/* Where it keeps its own things, below the user's home: folders, which are made so that
 	 * they can be there for it to write to, and files. */
 	const char *homes[6], *files[2];
+	/* Instructions to its main agent, a file below the workspace: Markdown with front
+	 * matter. */
+	const char *manual;
 	bool own_files; /* it cannot work with the offer to read and write files for it */
 };
 

@@ -58,6 +58,19 @@ class KimiCode(Talks, Resumes, Works, Serves, Agent):
         self.assertIn("Back in this session", self.ask("/open 1")[0])
         self.assertIn("the agent does not tell", self.ask("/usage")[0])
 
+    def test_the_operators_words_are_its_own_instructions_in_the_workspace_of_kairo(self):
+        own = os.path.join(self.folder, "kairo")
+        os.mkdir(own)
+        self.kairo.config(workspace=own, model__system_prompt="Think of the heron.")
+        self.model.script = {"hello": [step("Hello **there**.")]}
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["Hello **there**."])
+        system, *rest = self.model.prompts("hello")[0]["messages"]
+        self.assertIn("Think of the heron.", content(system))
+        self.assertNotIn("${", content(system))
+        self.assertGreater(len(content(system)), 1000)  # its makers' words are still there
+        self.assertNotIn("heron", str(rest))
+
     def test_doctor_lets_it_answer(self):
         self.model.script = {"Reply with OK": [step("OK")]}
         out = self.kairo.run("doctor", "--engine", code=None).out
