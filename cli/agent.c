@@ -162,7 +162,7 @@ static int add_hidden(struct words *w, const struct home *h, struct err *e)
 {
 	char media[PATH_SIZE];
 
-	if (path_join(media, h->root, "media", e) < 0)
+	if (path_join(media, h->dir, "media", e) < 0)
 		return -1;
 	add_option(w, "--hide", h->root);
 	add_option(w, "--read", media);

@@ -316,6 +316,25 @@ class Fence(unittest.TestCase):
             self.untouched(base)
         self.each(check)
 
+    def test_a_folder_that_cannot_be_reached_is_as_none(self):
+        def check(uid, namespaces, base):
+            closed = os.path.join(base, "closed")
+            os.makedirs(os.path.join(closed, "inner"))
+            with open(os.path.join(closed, "inner", "secret"), "w") as f:
+                f.write("top-secret")
+            os.chmod(closed, 0o700)  # whose owner is not who the tool becomes
+            os.chmod(os.path.join(closed, "inner"), 0o700)
+            with open(os.path.join(base, "workspace", "a"), "w") as f:
+                f.write("mine")
+            os.chmod(f.name, 0o644)
+            for folder in (os.path.join(closed, "inner"), os.path.join(base, "none")):
+                ok, text = self.call(base, uid, namespaces, "read_file", read=[folder], path="a")
+                self.assertTrue(ok and "mine" in text, text)
+                if uid != os.getuid():
+                    ok, text = self.call(base, uid, namespaces, "read_file", read=[folder], path=folder + "/secret")
+                    self.assertFalse(ok or "top-secret" in text, text)
+        self.each(check)
+
     def test_a_workspace_inside_a_folder_to_read_is_still_written(self):
         def check(uid, namespaces, base):
             inner = os.path.join(base, "workspace", "sub")

@@ -1,11 +1,19 @@
 """Pictures on their way to the model, from the file to the request that shows them."""
 
 import base64
+import fcntl
+import glob
+import json
 import os
+import resource
+import shutil
 import struct
+import subprocess
+import tempfile
+import unittest
 
 import samples
-from harness import Case, main
+from harness import BUILD, Case, main
 
 
 def size(data):
@@ -114,6 +122,69 @@ class Pictures(Looking):
         self.assertEqual(found, [])
 
 
+class Received(Looking):
+    """What the phone sends, seen by the model and read by its tools."""
+
+    def received(self, name):
+        return glob.glob(os.path.join(self.kairo.dir, "media", "*", "*", name))[0]
+
+    def call(self, name, **arguments):
+        """One turn in which the model makes one call; what the tool told it."""
+        self.sim.script({"tool_calls": [{"name": name, "arguments": arguments}]}, {"text": "done"})
+        self.assertEqual(self.ask("go on"), ["done"])
+        return self.sim.model_requests()[-1]["body"]["messages"][-1]["content"]
+
+    def test_a_picture_and_its_question_are_seen_together(self):
+        self.sim.script({"text": "It is red."}, {"text": "Still red."})
+        before = len(self.sim.sent())
+        self.sim.inject_image(samples.jpeg(orientation=6))
+        self.sim.inject_image(samples.png())
+        self.sim.inject("what colour is that?")
+        self.sim.wait("sent", before + 1)
+        text, found = self.user()
+        self.assertIn("what colour is that?", text)
+        self.assertIn("[Picture 2, shown with this message only: ", text)
+        self.assertEqual([size(f[1]) for f in found], [(48, 64), (32, 24)])
+        self.assertEqual(self.ask("and now?"), ["Still red."])
+        self.assertEqual(self.user()[1], [])
+
+    def test_a_picture_that_is_quoted_is_seen_again(self):
+        self.sim.script({"text": "seen"}, repeat=True)
+        sent = self.sim.inject_image(samples.png())
+        self.sim.wait("sent", 1)
+        self.sim.quote("and this one?", sent[-1]["id"])
+        self.sim.wait("sent", 2)
+        text, found = self.user()
+        self.assertIn("and this one?", text)
+        self.assertEqual([size(f[1]) for f in found], [(32, 24)])
+
+    def test_tools_read_what_was_received_and_no_more(self):
+        self.sim.script({"text": "seen"})
+        self.sim.inject_file(b"the secret is 42\n", name="note.txt")
+        self.sim.wait("sent", 1)
+        path = self.received("note.txt")
+        other = os.path.join(self.kairo.dir, "media", "0123456789abcdef")
+        os.mkdir(other)
+        with open(os.path.join(other, "theirs.txt"), "w") as f:
+            f.write("another's secret")
+        os.symlink(os.path.join(other, "theirs.txt"), os.path.join(os.path.dirname(path), "link.txt"))
+        self.assertIn("the secret is 42", self.call("read_file", path=path))
+        self.assertIn("note.txt", self.call("list_dir", path=os.path.dirname(path)))
+        self.assertIn("the secret is 42", self.call("grep", pattern="secret", path=os.path.dirname(path)))
+        for tool, arguments in (
+                ("read_file", {"path": os.path.join(other, "theirs.txt")}),
+                ("read_file", {"path": os.path.join(os.path.dirname(path), "link.txt")}),
+                ("read_file", {"path": os.path.join(self.kairo.dir, "config.toml")}),
+                ("list_dir", {"path": os.path.join(self.kairo.dir, "media")}),
+                ("write_file", {"path": path, "content": "changed"}),
+                ("write_file", {"path": path + ".new", "content": "new"})):
+            with self.subTest(tool=tool, **arguments):
+                said = self.call(tool, **arguments)
+                self.assertRegex(said, "outside the workspace|links are not followed|may only be read")
+        with open(path) as f:
+            self.assertEqual(f.read(), "the secret is 42\n")
+
+
 class Blind(Looking):
     vision = "auto"  # and nothing is known of the model "demo"
 
@@ -122,6 +193,37 @@ class Blind(Looking):
         text, found = self.see("@image:a.png")
         self.assertIn("a.png is not shown to you: the model in use takes no pictures", text)
         self.assertEqual(found, [])
+
+
+class Helper(unittest.TestCase):
+    def test_the_largest_picture_fits_into_little_memory(self):
+        folder = tempfile.mkdtemp(prefix="kairo-bb-")
+        self.addCleanup(shutil.rmtree, folder)
+        with open(os.path.join(folder, "p"), "wb") as f:
+            f.write(samples.png_bomb(8000, 5000))
+        down, line = os.pipe()
+        events, up = os.pipe()
+        ends = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (down, up)]  # out of the way of 3 and 4
+        os.close(down)
+        os.close(up)
+
+        def prepare():
+            os.dup2(ends[0], 3)
+            os.dup2(ends[1], 4)
+            # 40 million pixels of four bytes each, and little more.
+            resource.setrlimit(resource.RLIMIT_DATA, (256 << 20, 256 << 20))
+        p = subprocess.Popen([os.path.join(BUILD, "tools", "kairo-tool"), "call"], close_fds=False,
+                             preexec_fn=prepare, env={})
+        for fd in ends:
+            os.close(fd)
+        request = {"tool": "picture", "args": {"path": "p"}, "workspace": folder, "required": False}
+        os.write(line, json.dumps(request).encode() + b"\n")
+        with os.fdopen(events, "rb") as f:
+            result = json.loads(f.read().splitlines()[-1])
+        os.close(line)
+        p.wait()
+        self.assertTrue(result["ok"], result["text"])
+        self.assertEqual(size(base64.b64decode(result["text"].split("\n", 2)[2])), (8000, 5000))
 
 
 if __name__ == "__main__":

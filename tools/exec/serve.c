@@ -1,6 +1,7 @@
 #include "tools/exec/serve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,15 @@ static int add_folder(struct namespace_plan *plan, struct str *paths, struct vie
 	return namespace_add(plan, paths->p + at, how, e);
 }
 
+/* One that whoever we have become may not even look for is none, as one that is not there. */
+static bool is_out_of_reach(struct view path)
+{
+	char z[PATH_SIZE];
+
+	return copy_z(z, sizeof(z), path) == 0 && faccessat(AT_FDCWD, z, F_OK, AT_EACCESS) < 0 &&
+	       (errno == EACCES || errno == ENOENT);
+}
+
 /* paths: room for all of them from the start, as the plan points into it. */
 static int plan_folders(struct namespace_plan *plan, const struct site *s, struct str *paths,
 	struct err *e)
@@ -101,7 +111,7 @@ static int plan_folders(struct namespace_plan *plan, const struct site *s, struc
 	json_each(item, s->read) {
 		struct view path;
 
-		if (json_str(item, &path) == 0 &&
+		if (json_str(item, &path) == 0 && !is_out_of_reach(path) &&
 			add_folder(plan, paths, path, NAMESPACE_READ, e) < 0)
 			return -1;
 	}
@@ -141,8 +151,8 @@ static int open_roots(const struct site *s, struct roots *roots, struct err *e)
 
 		if (json_str(item, &path) < 0)
 			return err_set(e, E_FORMAT, "a folder to read is not text");
-		/* One that is not there (any more) is no reason to refuse everything. */
-		if (roots_add(roots, path, false, e) < 0 && e->code != E_NOTFOUND)
+		/* No reason to refuse everything. */
+		if (!is_out_of_reach(path) && roots_add(roots, path, false, e) < 0)
 			return -1;
 	}
 	return 0;

@@ -141,6 +141,37 @@ static void a_slash_command_stands_alone(void **state)
 	expect_count(f, 1, "\"prompt\":[{\"type\":\"text\",\"text\":\"/review @image:a.png\"}]");
 }
 
+/* Which lies outside of its workspace. */
+static void the_agent_reads_through_us_what_was_received(void **state)
+{
+	struct fix *f = *state;
+	struct str script = STR_INIT(4096);
+	struct scratch other;
+	char path[PATH_SIZE];
+
+	scratch_make(&other);
+	assert_int_equal(0, path_join(path, other.dir, "note.txt", NULL));
+	assert_int_equal(0, file_replace(path, 0600, VIEW("kept for you"), NULL));
+	f->offer = (struct acp_offer){ .fs = true };
+	with_tools(f);
+	assert_int_equal(0,
+		str_addf(&script,
+			"{\"session/prompt\":[{\"ask\":{\"method\":\"fs/read_text_file\",\"params\":{"
+			"\"sessionId\":\"$session\",\"path\":\"%s\"}}}," TEXT("done") "," END "]}",
+			path));
+	write_script(f, str_cstr(&script));
+	begin_with(f, "read it", other.dir, NULL, 0);
+	finish(f);
+	expect_count(f, 1, "{\"content\":\"kept for you\"}");
+	/* In another turn it is not there to be read. */
+	begin_with(f, "again", NULL, NULL, 0);
+	finish(f);
+	expect_count(f, 1, "{\"content\":\"kept for you\"}");
+	expect_count(f, 1, "\"error\":{\"code\":-32602");
+	scratch_remove(&other);
+	str_release(&script);
+}
+
 static void a_cancel_while_pictures_are_loaded_ends_the_turn(void **state)
 {
 	struct fix *f = *state;
@@ -166,6 +197,7 @@ int main(void)
 		T(other_files_are_linked),
 		T(a_picture_that_cannot_be_shown_is_told_and_linked),
 		T(a_slash_command_stands_alone),
+		T(the_agent_reads_through_us_what_was_received),
 		T(a_cancel_while_pictures_are_loaded_ends_the_turn),
 	};
 
