@@ -20,6 +20,7 @@ struct session {
 	struct session_call *call; /* under way, or NULL */
 	struct str command;        /* until the shell is there for it and its call may work */
 	bool ready, ending;
+	bool media; /* it can reach what the conversation has received */
 };
 
 struct sessions {
@@ -31,6 +32,7 @@ struct session_call {
 	struct tool_run run;     /* first */
 	struct session *session; /* NULL: none, or it has answered */
 	bool opens, stops;
+	bool misses; /* the session has begun before anything was received */
 };
 
 /* --- A session -------------------------------------------------------------------------------- */
@@ -89,6 +91,10 @@ static void give(struct session_call *c, bool ok, struct view said)
 	(void)str_addf(&text, "session %lld%s: ", (long long)c->session->number,
 		c->opens ? ", new" : "");
 	(void)str_add(&text, said);
+	if (c->misses)
+		(void)str_adds(&text,
+			"\n[What has been received since this session began cannot be "
+			"reached in it: use a new one for that.]");
 	if (str_ok(&text))
 		run_give(&c->run, ok, str_view(&text));
 	str_release(&text);
@@ -193,6 +199,7 @@ static struct session *session_new(struct sessions *all, const struct run_plan *
 	all->first = s;
 	s->number = number;
 	s->used = loop_now(all->env->loop);
+	s->media = plan->media != NULL;
 	s->command = command;
 	s->conversation = strdup(plan->conversation);
 	if (!s->conversation)
@@ -349,6 +356,7 @@ static int call_command(struct session_call *c, struct sessions *all, const stru
 	s->used = loop_now(all->env->loop);
 	s->call = c;
 	c->session = s;
+	c->misses = plan->media && !s->media;
 	(void)run_must_wait(&c->run);
 	return send_when_due(s, e);
 }

@@ -612,6 +612,23 @@ static void what_was_received_can_be_read_and_nothing_else(void **state)
 	expect("kept for me");
 }
 
+static void a_session_that_is_older_says_what_it_cannot_reach(void **state)
+{
+	(void)state;
+	fill_home();
+	assert_int_equal(0, tools_turn_begin(fix.tools, 3, "mine", VIEW(""), NULL, NULL));
+	assert_true(run(3, "shell_session", "{\"command\":\"echo begun\"}"));
+	assert_false(says("has been received"));
+	tools_turn_end(fix.tools, 3);
+	assert_int_equal(0, begin_with(4, "mine", "media/me", NULL));
+	assert_false(run_home(4, "shell_session", "{\"command\":\"cat @/media/me/note.txt\"}"));
+	expect("received since this session began cannot be reached in it");
+	assert_true(run_home(4, "shell_session",
+		"{\"session\":2,\"command\":\"cat @/media/me/note.txt\"}"));
+	expect("kept for me");
+	assert_false(says("has been received"));
+}
+
 /* A PNG of one red pixel. */
 static const char dot[] = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4"
 			  "z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
@@ -695,6 +712,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(what_was_received_can_be_read_and_nothing_else),
 		T(what_was_received_belongs_to_its_turns),
+		T(a_session_that_is_older_says_what_it_cannot_reach),
 		T(pictures_are_shown_where_the_turn_may_read),
 		T(a_command_runs_behind_the_fence),
 		T(its_own_time_is_kept),
