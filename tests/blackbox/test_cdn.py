@@ -1,0 +1,70 @@
+"""The media server as it is in the field: its faults, its addresses, its forms of keys, and its old TLS."""
+
+import samples
+from harness import main, wait_for
+from test_media_in import Media
+
+
+class Download(Media):
+    def setUp(self):
+        super().setUp()
+        self.kairo.config(media__merge_ms=0)
+        self.kairo.start()
+
+    def texts_with(self, word):
+        return [t for t in self.sim.texts() if word in t]
+
+    def test_a_fault_that_stays_is_told_and_one_that_passes_is_not(self):
+        away, gone, bad = "could not be reached", "no longer has it", "could not be decrypted"
+        faults = [("status", {"status": 500}, away), ("status", {"status": 429}, away), ("reset", {}, away),
+                  ("cut", {"bytes": 1000}, away), ("cdn_error", {"status": 403, "errmsg": "expired"}, gone),
+                  ("cdn_error", {"status": 404}, gone), ("bad_padding", {}, bad), ("plain", {}, bad),
+                  ("body", {"body": "<html>"}, bad)]
+        for n, (kind, more, word) in enumerate(faults):
+            with self.subTest(kind, **more):
+                before = len(self.texts_with(word))
+                self.sim.fault("cdn_download", kind, times=-1, **more)
+                self.sim.inject_file(b"x" * 5000, name="never.txt")
+                wait_for(lambda: len(self.texts_with(word)) == before + 1, "a word about it")
+                self.sim.clear_faults()
+                self.sim.fault("cdn_download", kind, times=1, **more)
+                self.sim.inject_file(b"y" * 5000, name="once.txt")
+                self.assertIn("text/plain, 4.9 KB", self.prompt_of(n + 1))
+        self.assertEqual(len(self.media()), len(faults))
+        self.assertNotIn("never", "".join(self.prompts()))
+
+    def prompt_of(self, count):
+        wait_for(lambda: len(self.prompts()) == count, "the prompt")
+        self.kairo.idle()
+        return self.prompts()[-1]
+
+    def test_the_address_is_the_servers_or_ours(self):
+        for n, more in enumerate(({"no_full_url": True}, {"full_url": "https://evil.example/c2c/download"},
+                                  {"full_url": "http://10.0.0.1/x"}, {"full_url": "file:///etc/passwd"})):
+            with self.subTest(**more):
+                self.sim.inject_file(b"here", name="a.txt", **more)
+                self.assertIn("text/plain, 4 B, ", self.prompt_of(n + 1))
+        self.assertEqual(len(self.sim.requests("cdn_download")), 4)
+
+    def test_every_form_of_a_key(self):
+        for n, form in enumerate(("hex", "raw", "aeskey", "none")):
+            with self.subTest(form):
+                self.sim.inject_image(samples.png(), key_form=form)
+                self.assertIn("image/png", self.prompt_of(n + 1))
+
+
+class OldTls(Media):
+    """The media server speaks TLS 1.2 with RSA key exchange and nothing else."""
+    login = False
+    sim_options = ("--tls",)
+
+    def test_a_picture_comes_all_the_same(self):
+        self.kairo.config(network__ca_file=self.sim.where["ca"])
+        self.kairo.run("login", "--base-url", self.sim.api)
+        self.kairo.start()
+        self.sim.inject_image(samples.png())
+        self.assertIn("image/png", self.prompt())
+
+
+if __name__ == "__main__":
+    main()
