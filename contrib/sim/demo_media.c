@@ -136,7 +136,9 @@ void demo_send(struct demo *d)
 	static const char *const words[] = { "picture", "photo", "image", "图", "照片", NULL };
 	struct view name = file_named(d->user);
 
-	if (d->result.p) {
+	if (d->result.p && memmem(d->result.p, d->result.n, "is sent", 7)) {
+		say(d, "好的，这就是。\n", "Here it is.\n");
+	} else if (d->result.p) {
 		say(d, "`send_file` 的回答：\n\n", "`send_file` said:\n\n");
 		show_result(d);
 	} else if (name.p && offered(d, "send_file")) {

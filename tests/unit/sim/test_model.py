@@ -104,6 +104,13 @@ class Demo(Model):
         self.assertEqual((f["name"], json.loads(f["arguments"])), ("send_file", {"path": "a.pdf"}))
         self.assertIn("[send-file: a.pdf]", self.message("把 a.pdf 发给我")["content"])
 
+    def test_it_tells_how_the_sending_went(self):
+        call = {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "send_file", "arguments": "{}"}}]}
+        for result, want in (("It is sent right behind your answer.", "Here it is."), ("no such file", "no such file")):
+            said = self.message("send me a.pdf", call, {"role": "tool", "tool_call_id": "c", "content": result})
+            self.assertIn(want, said["content"])
+
     def test_it_sends_the_picture_back_that_it_was_given(self):
         self.assertIn("no picture", self.message("send me a picture")["content"])
         said = self.message("[attachment: picture a.png, image/png, 109 B, /m/a.png]",
