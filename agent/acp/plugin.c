@@ -98,14 +98,12 @@ static int put_manifest(const struct place *p, struct err *e)
 static int read_list(const struct place *p, struct str *text, struct json **list, struct err *e)
 {
 	const struct json *plugins = NULL;
+	struct err why = ERR_INIT;
 	int rc;
 
 	*list = NULL;
-	if (file_read(p->list, LIST_MAX, text, e) < 0) {
-		if (e->code != E_NOTFOUND)
-			return -1;
-		err_clear(e);
-	}
+	if (file_read(p->list, LIST_MAX, text, &why) < 0 && why.code != E_NOTFOUND)
+		return err_set(e, why.code, "%s", why.msg);
 	rc = json_read(list, text->n > 0 ? str_view(text) : VIEW("{\"version\":1,\"plugins\":[]}"),
 		&json_limits_wire, e);
 	if (rc == 0 && json_type(*list) != JSON_OBJECT)
@@ -233,19 +231,16 @@ static int change_list(const struct place *p, int64_t now_ms, struct err *e)
 
 static int change_locked(const struct place *p, const char *lock, int64_t now_ms, struct err *e)
 {
+	struct err why = { .code = E_CONFLICT };
 	struct lock *l = NULL;
 	int rc = -1;
 
 	if (lock_take(&l, lock, LOCK_MS, e) < 0)
 		return -1;
-	for (int i = 0; i < TRIES && rc < 0; i++) {
-		err_clear(e);
-		rc = change_list(p, now_ms, e);
-		if (rc < 0 && e->code != E_CONFLICT)
-			break;
-	}
+	for (int i = 0; i < TRIES && rc < 0 && why.code == E_CONFLICT; i++)
+		rc = change_list(p, now_ms, &why);
 	lock_release(&l);
-	return rc;
+	return rc < 0 ? err_set(e, why.code, "%s", why.msg) : rc;
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */

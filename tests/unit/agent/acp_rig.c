@@ -31,6 +31,11 @@ void on_event(void *arg, const struct engine_event *ev)
 		(void)str_addf(&f->notices, "{%s: %.*s}", ev->conversation, VIEW_FMT(ev->text));
 		return;
 	}
+	if (ev->type == ENGINE_BUSY) {
+		assert_int_equal(0, ev->turn);
+		(void)str_adds(&f->notices, ev->ok ? "<busy>" : "</busy>");
+		return;
+	}
 	assert_int_equal(f->turn, ev->turn);
 	assert_false(f->done);
 	switch (ev->type) {
@@ -98,6 +103,7 @@ void open_engine(struct fix *f)
 		.strict = f->strict,
 		.settings = f->settings,
 		.instructions = f->instructions,
+		.hooks_home = f->hooks_home,
 		.mcp = f->mcp,
 	};
 

@@ -38,11 +38,12 @@ struct fix {
 	const int *choices; /* as many as nchoices */
 	size_t nchoices;
 	char asked[128];    /* the id of what was asked last */
-	struct str notices; /* "{user: text}" of what came outside of any turn */
+	struct str notices; /* "{user: text}" of what came outside of any turn, "<busy>", "</busy>" */
 	/* for the next open_engine */
 	struct acp_settings settings;
 	struct acp_offer offer;
 	bool strict;
+	const char *hooks_home; /* as of acp_env */
 	const char *instructions, *mcp;
 	const char *language; /* "en" */
 	const char *user;
