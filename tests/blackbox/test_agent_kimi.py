@@ -1,6 +1,7 @@
 """Kimi Code behind the whole daemon."""
 
 import os
+import threading
 
 from agents import Agent, Resumes, Serves, Talks, Works, run
 from fake_model import content, step
@@ -123,6 +124,68 @@ class KimiCode(Talks, Resumes, Works, Serves, Agent):
         wait_for(lambda: "background" not in self.kairo.status()["engine"], "nothing to be left")
         self.assertEqual(self.ask("hello"), ["Hello **there**."])
         self.assertEqual(len([t for t in self.sim.texts() if "herons" in t]), 2)
+
+    def test_a_prompt_waits_while_a_result_is_looked_at(self):
+        looks, may_end = threading.Event(), threading.Event()
+        self.addCleanup(may_end.set)
+
+        def review(_):
+            looks.set()
+            may_end.wait()
+            return "There are seven herons."
+        self.kairo.config(policy__shell="ask")
+        self.begin_in_background("count", [step(review)])
+        self.with_hooks()
+        self.question("count")
+        self.assertEqual(self.ask("1"), ["It runs."])
+        seen = len(self.sim.texts())
+        self.go_on()
+        wait_for(looks.is_set, "the model to be asked")
+        wait_for(lambda: "background work ends" in self.kairo.status()["engine"], "the hook to be heard")
+        self.sim.inject("hello")
+        wait_for(lambda: self.kairo.status()["turn"], "the message to be taken up")
+        self.assertEqual(self.model.prompts("hello"), [])
+        may_end.set()
+        self.sim.wait("sent", seen + 2)
+        self.assertEqual(self.sim.texts()[seen:],
+                         ["Background task finished: Counts the herons\n\nThere are seven herons.",
+                          "Hello **there**."])
+
+    def test_without_hooks_a_swallowed_prompt_is_answered_all_the_same(self):
+        looks, may_end = threading.Event(), threading.Event()
+        self.addCleanup(may_end.set)
+
+        def review(_):
+            looks.set()
+            may_end.wait()
+            return "There are seven herons."
+        self.kairo.config(policy__shell="ask", acp__hooks="off")
+        self.begin_in_background("count", [step(review)])
+        self.kairo.start()
+        self.question("count")
+        self.assertEqual(self.ask("1"), ["It runs."])
+        seen = len(self.sim.texts())
+        self.go_on()
+        wait_for(looks.is_set, "the model to be asked")
+        self.sim.inject("hello")
+        wait_for(lambda: "prompting -> seeking" in self.kairo.log(), "the prompt to be swallowed")
+        may_end.set()
+        self.sim.wait("sent", seen + 1)
+        self.assertEqual(self.sim.texts()[seen:], ["Hello **there**."])
+        self.assertEqual(self.ask("hello"), ["Hello **there**."])
+
+    def test_hooks_tell_why_the_model_has_failed(self):
+        path = os.path.join(self.folder, ".kimi-code", "config.toml")
+        with open(path, encoding="utf-8") as f:
+            kept = f.read()
+        self.write(".kimi-code/config.toml", kept + "\n[loop_control]\nmax_attempts_per_step = 1\n")
+        self.model.script = {"four hundred": [step(status=400, error="the request is bad")],
+                             "too many": [step(status=429, error="slow down")],
+                             "hello": [step("Hello **there**.")]}
+        self.with_hooks()
+        self.assertIn("400 the request is bad", self.ask("four hundred")[0])
+        self.assertIn("429 slow down", self.ask("too many")[0])
+        self.assertEqual(self.ask("hello"), ["Hello **there**."])
 
     def test_an_agent_without_a_login_is_told(self):
         os.remove(os.path.join(self.folder, ".kimi-code", "config.toml"))
