@@ -233,12 +233,14 @@ bool work_busy(const struct acp *a, const struct live *l);    /* tasks run in th
 bool work_reviews(const struct acp *a, const struct live *l); /* the agent looks at their results */
 /* Is this session's history being played back for us? Then the update is taken. */
 bool work_replays(struct acp *a, struct view session, const struct json *update);
-void work_prompt(struct acp *a);    /* the turn's prompt is on its way */
-void work_said(struct acp *a);      /* something has come of it */
-bool work_empty(struct acp *a);     /* it has ended without a word. True: the end is seen to */
-void work_give_up(struct acp *a);   /* the turn that seeks its answer is cancelled */
 void work_turn_done(struct acp *a); /* it is over, whatever it was */
 void work_describe(const struct acp *a, struct str *out);
+
+/* seek.c: the answer of a turn that has ended without one. */
+void seek_watch(struct acp *a);  /* the turn's prompt is on its way */
+void seek_said(struct acp *a);   /* something has come of it */
+bool seek_begin(struct acp *a);  /* it has ended without a word. True: the end is seen to */
+void seek_cancel(struct acp *a); /* it is sought no longer */
 
 /* enclosed.c: what came with a message, as blocks of a prompt. A slash command stands alone. */
 bool enclosed_wait(struct acp *a); /* it is loaded first, then prompt_begin is called again */

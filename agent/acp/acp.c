@@ -304,7 +304,7 @@ static void acp_on_soon(void *arg)
 	} else if (a->cancelled && a->state == ACP_PROMPTING) {
 		prompt_cancel(a);
 	} else if (a->cancelled && a->state == ACP_SEEKING) {
-		work_give_up(a);
+		seek_cancel(a);
 	} else if (a->cancelled && is_before_prompt(a)) {
 		if (a->call > 0 && link_rpc(a->link))
 			rpc_forget(link_rpc(a->link), a->call);

@@ -57,7 +57,7 @@ static void finish_empty(struct acp *a)
 		acp_reply(a, "智能体收下了这个命令，没有说什么。",
 			"The agent has taken the command, and says nothing of it.");
 		acp_finish(a, ENGINE_OK, VIEW_NONE);
-	} else if (!work_empty(a)) {
+	} else if (!seek_begin(a)) {
 		acp_finish(a, ENGINE_FAIL_AGENT_EMPTY, VIEW_NONE);
 	}
 }
@@ -158,7 +158,7 @@ void prompt_begin(struct acp *a)
 	json_close_array(w);
 	a->prompted = loop_now(a->loop);
 	a->heard = false;
-	work_prompt(a);
+	seek_watch(a);
 	acp_step(a, ACP_PROMPTING);
 	acp_send(a, 0, prompt_on_answer);
 }
@@ -192,7 +192,7 @@ static bool is_of_turn(const struct acp *a, struct view session)
 static void take_answer(struct acp *a, const struct json *update)
 {
 	if (acp_stream_update(a->stream, update))
-		work_said(a);
+		seek_said(a);
 }
 
 static void take_update(struct acp *a, const struct json *params)

@@ -1,0 +1,236 @@
+#include "agent/acp/work-private.h"
+
+#include <string.h>
+
+#include "agent/acp/output.h"
+#include "base/text.h"
+
+#define NOTICE_MAX (PAST_ANSWER_MAX + 4096)
+
+/* --- Words for the user ----------------------------------------------------------------------- */
+
+void result_notice(struct acp *a, const struct live *l, struct view text)
+{
+	struct engine_event ev = { .type = ENGINE_NOTICE, .text = text, .conversation = l->key };
+
+	if (l->key && text.n > 0 && a->engine.on_event)
+		a->engine.on_event(a->engine.arg, &ev);
+}
+
+static void add_name(const struct task *k, struct str *out)
+{
+	(void)text_visible(view_of(k->what[0] ? k->what : k->id), out);
+}
+
+static void say_what(const struct live *l, const struct task *k, struct str *out)
+{
+	if (l->zh)
+		(void)str_adds(out, k->failed ? "后台任务失败了：" : "后台任务完成了：");
+	else
+		(void)str_adds(out,
+			k->failed ? "Background task failed: " : "Background task finished: ");
+	add_name(k, out);
+}
+
+/* As code, with a fence that it does not hold. */
+static void add_fenced(struct str *out, struct view text)
+{
+	struct str fence = STR_INIT(OUTPUT_MAX + 4);
+
+	(void)str_adds(&fence, "```");
+	while (memmem(text.p, text.n, fence.p, fence.n) && str_addc(&fence, '`') == 0)
+		;
+	(void)str_addf(out, "%s\n%.*s\n%s", str_cstr(&fence), VIEW_FMT(text), str_cstr(&fence));
+	str_release(&fence);
+}
+
+/* What the task itself has to show: an agent's answer, else its output, else how it ended. */
+static void add_result(struct acp *a, const struct live *l, const struct task *k, struct str *out)
+{
+	struct str raw = STR_INIT(OUTPUT_MAX), text = STR_INIT(8 * OUTPUT_MAX);
+	bool cut = false;
+	struct err e = ERR_INIT;
+
+	if (k->reply && k->reply[0]) {
+		(void)str_adds(out, k->reply);
+	} else if (output_read(a->work->home, k->session, k->id, &raw, &cut, &e) == 0 &&
+		   text_safe(str_view(&raw), TEXT_KEEP_LF | TEXT_KEEP_TAB, &text) == 0 &&
+		   view_trim(str_view(&text)).n > 0) {
+		if (cut)
+			(void)str_adds(out, l->zh ? "（输出太长，这里只有最后 64 KiB）\n"
+						  : "(the last 64 KiB of its output)\n");
+		add_fenced(out, view_trim(str_view(&text)));
+	} else {
+		if (e.code != E_OK && e.code != E_NOTFOUND)
+			log_warn(a->log, "acp", "a task's output: %s", e.msg);
+		(void)text_safe(view_of(k->end), TEXT_KEEP_LF, out);
+	}
+	str_release(&raw);
+	str_release(&text);
+}
+
+void result_tell(struct acp *a, struct task *k)
+{
+	const struct live *l = session_find(a, view_of(k->session));
+	const char *reason = tasks_reason(a->work->tasks, view_of(k->session));
+	struct str out = STR_INIT(NOTICE_MAX), shown = STR_INIT(8 * TASKS_REASON_MAX);
+
+	if (l) {
+		say_what(l, k, &out);
+		(void)str_adds(&out, "\n\n");
+		add_result(a, l, k, &out);
+		if (reason[0] && text_redact(view_of(reason), &shown) == 0) {
+			(void)str_adds(&out, l->zh ? "\n\n（智能体没能查看结果："
+						   : "\n\n(The agent could not look at it: ");
+			(void)text_visible(str_view(&shown), &out);
+			(void)str_adds(&out, l->zh ? "）" : ")");
+		}
+		result_notice(a, l, view_trim(str_view(&out)));
+	}
+	task_told(k);
+	str_release(&shown);
+	str_release(&out);
+}
+
+void result_lost(struct acp *a, struct task *k, bool gone)
+{
+	static const char *const words[2][2] = {
+		{ "Nothing was heard of a background task for six hours, and it is no longer waited "
+		  "for; ask the agent how it is: ",
+			"后台任务六个小时没有消息，不再等它了；要知道它怎样了，可以问智能体：" },
+		{ "The agent has ended, and its background task with it: ",
+			"智能体的进程结束了，它的后台任务也断了：" },
+	};
+	const struct live *l = session_find(a, view_of(k->session));
+	struct str out = STR_INIT(NOTICE_MAX);
+
+	if (l) {
+		(void)str_adds(&out, words[gone][l->zh]);
+		add_name(k, &out);
+		result_notice(a, l, str_view(&out));
+	}
+	task_told(k);
+	str_release(&out);
+}
+
+/* What a review has said, headed by the tasks that it is about. */
+static void tell_review(struct acp *a, const struct live *l, const struct task *k, struct view text)
+{
+	struct str out = STR_INIT(NOTICE_MAX);
+
+	if (k) {
+		say_what(l, k, &out);
+		(void)str_adds(&out, "\n\n");
+	}
+	(void)str_add(&out, text);
+	result_notice(a, l, str_view(&out));
+	str_release(&out);
+}
+
+/* --- Reviews ---------------------------------------------------------------------------------- */
+
+/* The first task of each thing that was said; one that nothing was said of shows its output. */
+static void tell_answers(struct acp *a, const struct live *l)
+{
+	struct task *k = NULL;
+	const char *said[TASKS_MAX];
+	size_t n = 0;
+
+	while ((k = tasks_each(a->work->tasks, view_of(l->id), TASK_ENDED, k)) != NULL) {
+		struct view text;
+		bool whole;
+		size_t i = 0;
+
+		if (!past_find(a->work->past, view_of(k->id), true, &text, &whole)) {
+			result_tell(a, k);
+			continue;
+		}
+		while (i < n && said[i] != text.p)
+			i++;
+		if (i == n && n < TASKS_MAX) {
+			said[n++] = text.p;
+			tell_review(a, l, k, text);
+		}
+	}
+}
+
+/* Is all that is to be told there? */
+static bool all_answered(const struct acp *a, const struct live *l)
+{
+	struct task *k = tasks_each(a->work->tasks, view_of(l->id), TASK_ENDED, NULL);
+	struct view text;
+	bool whole, any = false;
+
+	for (; k; k = tasks_each(a->work->tasks, view_of(l->id), TASK_ENDED, k)) {
+		if (!past_find(a->work->past, view_of(k->id), true, &text, &whole))
+			continue;
+		if (!whole)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* No task is known to have ended: what tells of that is late, or lost. */
+static bool tell_bare(struct acp *a, const struct live *l)
+{
+	struct view text;
+	bool whole;
+
+	if (tasks_each(a->work->tasks, view_of(l->id), TASK_ENDED, NULL) ||
+		!past_find(a->work->past, VIEW(WORK_NOTIFICATION), true, &text, &whole) || !whole)
+		return false;
+	tell_review(a, l, NULL, text);
+	return true;
+}
+
+void result_take(struct acp *a, const char *session, bool read)
+{
+	const struct live *l = session_find(a, view_of(session));
+	bool told = false;
+
+	if (!tasks_over(a->work->tasks, view_of(session)))
+		return;
+	if (l && read && tell_bare(a, l)) {
+		told = true;
+	} else if (l && read && all_answered(a, l)) {
+		tell_answers(a, l);
+		told = true;
+	}
+	if (read)
+		tasks_reviewed(a->work->tasks, session, told, loop_now(a->loop));
+	else
+		tasks_unread(a->work->tasks, session, loop_now(a->loop));
+}
+
+/* An agent that streams it has said it already. False: it cannot be read yet. */
+bool result_review(struct acp *a, const char *session)
+{
+	const struct live *l = session_find(a, view_of(session));
+	struct str text = STR_INIT(PAST_ANSWER_MAX);
+	bool begun = true;
+
+	if (l && late_claim(a, l, &text)) {
+		tell_review(a, l, tasks_each(a->work->tasks, view_of(session), TASK_ENDED, NULL),
+			str_view(&text));
+		tasks_reviewed(a->work->tasks, session, true, loop_now(a->loop));
+	} else if (!l || tasks_reason(a->work->tasks, view_of(session))[0]) {
+		tasks_unread(a->work->tasks, session, loop_now(a->loop));
+	} else if (work_in_use(a, session)) {
+		begun = false;
+	} else if (!work_read(a, session)) {
+		tasks_unread(a->work->tasks, session, loop_now(a->loop));
+	}
+	str_release(&text);
+	return begun;
+}
+
+void result_pass(struct acp *a, const char *session)
+{
+	const struct live *l = session_find(a, view_of(session));
+	struct str text = STR_INIT(PAST_ANSWER_MAX);
+
+	if (l)
+		(void)late_claim(a, l, &text);
+	str_release(&text);
+}
