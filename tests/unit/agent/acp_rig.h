@@ -37,8 +37,9 @@ struct fix {
 	int choice;         /* the answer to whatever is asked, once these have been given: */
 	const int *choices; /* as many as nchoices */
 	size_t nchoices;
-	char asked[128];    /* the id of what was asked last */
-	struct str notices; /* "{user: text}" of what came outside of any turn, "<busy>", "</busy>" */
+	char asked[128]; /* the id of what was asked last */
+	struct str
+		notices; /* "{user: text}" of what came outside of any turn, "<busy>", "</busy>" */
 	/* for the next open_engine */
 	struct acp_settings settings;
 	struct acp_offer offer;
