@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import samples
 import test_silk
-from harness import Case, descendants, main, needs_hooks, wait_for
+from harness import Case, alive, descendants, main, needs_hooks, wait_for
 from npm_tools import Skipped
 
 KEY = "sk-voice-0123456789abcdef"
@@ -198,6 +198,40 @@ class Heard(VoiceCase):
         self.assertEqual(self.sim.texts(), ["answer %d" % i for i in range(4)])
         for i, prompt in enumerate(self.prompts()[:3]):
             self.assertIn(str(i), prompt)
+
+    def test_one_that_is_not_heard_does_not_hold_up_the_words_beside_it(self):
+        self.listen_by("exit 1")
+        self.kairo.config(media__merge_ms=10000)
+        self.kairo.start()
+        self.sim.script({"text": "the answer"})
+        self.sim.inject_voice(wav())
+        self.sim.inject("and what I typed")
+        self.sim.wait("sent", 2)
+        self.kairo.idle()
+        said = self.sim.texts()
+        self.assertEqual(len(said), 2, said)
+        self.assertEqual(sum("cannot hear" in s for s in said), 1)
+        self.assertIn("the answer", said)
+        self.assertEqual(len(self.prompts()), 1)
+        self.assertIn("and what I typed", self.prompts()[0])
+        self.assertIn("not transcribed", self.prompts()[0])
+
+    def test_the_end_of_the_daemon_ends_it(self):
+        self.listen_by("echo $$ >pid; exec sleep 600")
+        self.kairo.start()
+        self.sim.inject_voice(wav())
+        wait_for(lambda: os.path.exists(os.path.join(self.kairo.dir, "hearing", "pid")), "the transcriber")
+        below = descendants(self.kairo.pid())
+        self.assertTrue(below)
+        self.kairo.stop()
+        for pid in below:
+            self.assertFalse(alive(pid))
+        self.listen_by("echo after all")
+        self.sim.script({"text": "I see"})
+        self.kairo.start()
+        self.sim.wait("sent", 1)
+        self.kairo.idle()
+        self.assertIn("after all", self.prompts()[-1])
 
     def test_stop_while_it_is_listened_to(self):
         self.listen_by("echo $$ >pid; exec sleep 600")
