@@ -148,6 +148,8 @@ static int status_state(struct control *c, struct command_call *call, struct err
 	if (dispatcher_now(c->dispatcher, &now)) {
 		words_span(&span, call->lang, now.age_ms);
 		rc = say(call, W_STATUS_RUNNING, str_cstr(&span));
+	} else if (dispatcher_awaits(c->dispatcher)) {
+		rc = say(call, W_STATUS_AWAITS);
 	} else {
 		rc = paused ? 0 : say(call, W_STATUS_IDLE);
 	}

@@ -454,6 +454,7 @@ static int next_served(struct dispatcher *d, struct err *e)
 			"a message of a user no longer served is dropped");
 		if (inbox_move(d->room, d->item.seq, INBOX_DROPPED, 0, e) < 0)
 			return -1;
+		media_kick(d->media);
 	}
 }
 

@@ -158,13 +158,21 @@ static struct view stem_of(enum chan_item_kind kind)
 	return VIEW("file");
 }
 
+/* At most max bytes; the stem gives way. */
+static int compose(struct str *out, struct view stem, const char *mark, struct view ext, size_t max)
+{
+	str_reset(out);
+	str_add(out, strip(view_cut(stem, utf8_cut(stem, max - ext.n - strlen(mark)))));
+	str_adds(out, mark);
+	return str_add(out, ext);
+}
+
 int media_name(struct str *out, struct view claimed, enum chan_item_kind kind, const char *type,
 	int copy)
 {
-	struct str safe = STR_INIT(SAFE_MAX);
+	struct str safe = STR_INIT(SAFE_MAX), name = STR_INIT(MEDIA_NAME_MAX);
 	struct view v, stem, ext;
 	char mark[24] = "";
-	size_t room;
 	int rc = -1;
 
 	if (plain(&safe, claimed) < 0)
@@ -178,14 +186,16 @@ int media_name(struct str *out, struct view claimed, enum chan_item_kind kind, c
 		ext = view_of(ext_of(type));
 	if (copy > 1)
 		(void)snprintf(mark, sizeof(mark), " (%d)", copy);
-	if (is_device(v))
+	if (compose(&name, stem, mark, ext, MEDIA_NAME_MAX) < 0)
+		goto out;
+	if (is_device(str_view(&name))) {
+		if (compose(&name, stem, mark, ext, MEDIA_NAME_MAX - 1) < 0)
+			goto out;
 		str_addc(out, '_');
-	room = MEDIA_NAME_MAX - 1 - ext.n - strlen(mark);
-	stem = strip(view_cut(stem, utf8_cut(stem, room)));
-	str_add(out, stem);
-	str_adds(out, mark);
-	rc = str_add(out, ext);
+	}
+	rc = str_add(out, str_view(&name));
 out:
 	str_release(&safe);
+	str_release(&name);
 	return str_ok(out) ? rc : -1;
 }

@@ -17,7 +17,8 @@ void merge_of(struct merge *out, const struct chan_msg *m, struct view text)
 		.quotes = m->quote.n > 0 || *m->quote_id,
 		.files = m->nitems };
 	for (size_t i = 0; i < m->nitems; i++)
-		if (!m->items[i].quoted && !m->items[i].transcript)
+		if (!m->items[i].quoted && !m->items[i].transcript &&
+			m->items[i].kind != CHAN_OTHER)
 			out->shows = true;
 }
 

@@ -145,6 +145,8 @@ static const struct pair table[W_COUNT] = {
 	[W_STATUS_RUNNING] = { "正在做一个任务，已进行 {1}（/停止 可以停下）",
 		"Working on a task for {1} (/stop ends it)" },
 	[W_STATUS_ASKED] = { "上面的问题在等你回答", "The question above waits for your answer" },
+	[W_STATUS_AWAITS] = { "在接收发来的文件，收齐了就开始",
+		"Receiving what was sent; it begins when all is there" },
 	[W_STATUS_PAUSED] = { "已暂停，/继续 恢复", "Paused; /resume goes on" },
 	[W_STATUS_QUEUE] = { "排队：{1} / {2}", "Waiting: {1} of {2}" },
 	[W_STATUS_SENDS] = { "这次还能发：已用 {1} / {2}（你每发一条就重新计）",

@@ -82,6 +82,7 @@ enum word {
 	/* Status */
 	W_STATUS_IDLE,
 	W_STATUS_RUNNING, /* {1} time it has run */
+	W_STATUS_AWAITS,
 	W_STATUS_PAUSED,
 	W_STATUS_ASKED,
 	W_STATUS_QUEUE,       /* {1} waiting, {2} limit */

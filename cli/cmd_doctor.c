@@ -171,6 +171,24 @@ static void check_disk(struct doctor *d)
 		ok("disk", "%llu MiB free", mib);
 }
 
+/* Everything that comes from outside as a file goes there, and nowhere else. */
+static void check_media(struct doctor *d)
+{
+	char path[PATH_SIZE];
+	struct err e = ERR_INIT;
+	int fd;
+
+	if (path_join(path, d->home->dir, "media", &e) < 0 || !file_exists(path))
+		return; /* the first start makes it */
+	fd = file_open_dir(path, &e);
+	if (fd < 0)
+		bad(d, true, "media",
+			"put a folder of your own in its place, or move it away: kairo makes a new one",
+			"%s", e.msg);
+	else
+		close(fd);
+}
+
 static void check_state(struct doctor *d)
 {
 	char path[PATH_SIZE];
@@ -827,6 +845,7 @@ int cmd_doctor(const struct home *h, int argc, char **argv)
 	check_home(&d);
 	check_disk(&d);
 	check_state(&d);
+	check_media(&d);
 	if (check_config(&d))
 		rc = check_all(&d, engine, &e);
 	if (rc < 0)

@@ -81,7 +81,7 @@ static const struct row rows[] = {
 		"longest time one task may take") },
 	{ INT("audit_days", audit_days, "90", 1, 3650, true,
 		"days that records of what tools did are kept") },
-	{ INT("media.max_mb", media.max_mb, "100", 1, 1000, true,
+	{ INT("media.max_mb", media.max_mb, "100", 1, 100, true,
 		"largest file that is fetched when a user sends it, in MiB") },
 	{ INT("media.days", media.days, "7", 1, 3650, true, "days that received files are kept") },
 	{ INT("media.keep_mb", media.keep_mb, "1024", 1, 1000000, true,

@@ -298,6 +298,24 @@ static void a_file_has_five_minutes(void **state)
 	assert_said(h, "too slow");
 }
 
+static void a_kind_that_is_not_handed_over_is_named_beside_words(void **state)
+{
+	struct house *h = *state;
+	struct chan_item sticker = { .kind = CHAN_OTHER,
+		.name = "",
+		.full_url = "",
+		.param = "",
+		.key = "" };
+
+	house_hear_item(h, OWNER, &sticker, "funny, is it not?");
+	assert_int_equal(1, h->engine.starts);
+	assert_string_equal(
+		"funny, is it not?\n[attachment: other file, not received: WeChat does not "
+		"hand me this kind]",
+		h->engine.text);
+	assert_int_equal(0, h->w.wire.fetches);
+}
+
 /* --- Stopping --------------------------------------------------------------------------------- */
 
 static void stop_ends_a_download_at_once(void **state)
@@ -308,9 +326,12 @@ static void stop_ends_a_download_at_once(void **state)
 	house_hear_file(h, CHAN_FILE, "a.pdf", "pdf");
 	close_window(h);
 	assert_int_equal(1, fake_fetching(&h->w.wire));
+	house_hear(h, OWNER, "/status");
+	assert_said(h, "Receiving what was sent");
 	house_hear(h, OWNER, "/stop");
 	assert_int_equal(0, fake_fetching(&h->w.wire));
 	assert_int_equal(1, h->w.wire.fetch_aborts);
+	house_wait(h, 1000);
 	assert_said(h, "Stopped");
 	assert_int_equal(1, house_rows(h, INBOX_STOPPED));
 	assert_string_equal("", h->w.wire.typing);
@@ -455,6 +476,7 @@ int main(void)
 		T(a_file_at_the_limit_comes_and_one_over_it_does_not),
 		T(what_cannot_be_reached_is_tried_three_times),
 		T(a_file_has_five_minutes),
+		T(a_kind_that_is_not_handed_over_is_named_beside_words),
 		T(stop_ends_a_download_at_once),
 		T(stop_without_a_disk_ends_a_download_and_it_stays_ended),
 		T(only_ones_own_download_can_be_stopped),

@@ -17,12 +17,13 @@
 #include "../base/smalldisk.h"
 #include "house.h"
 
-#define DAY ((int64_t)24 * 60 * 60 * 1000)
-#define KIB 1024
+#define DAY   ((int64_t)24 * 60 * 60 * 1000)
+#define KIB   ((int64_t)1024)
+#define SMALL 32768UL /* bytes of a disk that is soon full */
 
 /* --- Rig -------------------------------------------------------------------------------------- */
 
-static char kib[KIB * 64];
+static char kib[1024 * 64];
 
 static int setup(void **state)
 {
@@ -32,7 +33,7 @@ static int setup(void **state)
 	if (!h)
 		return -1;
 	house_open(h);
-	fake_serve(&h->w.wire, "k", kib, KIB);
+	fake_serve(&h->w.wire, "k", kib, 1024);
 	fake_serve(&h->w.wire, "64k", kib, sizeof(kib));
 	return 0;
 }
@@ -257,9 +258,9 @@ static void a_full_disk_is_told_and_leaves_no_half_file(void **state)
 {
 	struct house *h = *state;
 	struct smalldisk disk;
-	bool small = smalldisk_mount(&disk, h->w.media, 32 * KIB);
+	bool small = smalldisk_mount(&disk, h->w.media, SMALL);
 
-	if (!small && !smalldisk_limit(&disk, 32 * KIB))
+	if (!small && !smalldisk_limit(&disk, SMALL))
 		skip();
 	house_hear_file(h, CHAN_FILE, "a", "64k");
 	pass(&h->w.clock, h->w.loop, 1500);
