@@ -46,10 +46,15 @@ static void file_of(struct file *f, struct view bytes)
 	assert_int_equal(write(f->f.fd, bytes.p ? bytes.p : "", bytes.n), bytes.n);
 }
 
+/* Blocks of a length that is no power of two, so that none of them ends where a piece does. */
 static void fill(struct str *out, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		str_addc(out, (char)(i * 31 + i / 251));
+	char block[65521];
+
+	for (size_t i = 0; i < sizeof(block); i++)
+		block[i] = (char)(i * 31 + i / 251);
+	for (size_t done = 0; done < n; done += sizeof(block))
+		str_add(out, view_cut((struct view){ block, sizeof(block) }, n - done));
 	assert_true(str_ok(out));
 }
 
