@@ -14,6 +14,7 @@ _kairo_values() {
 	case $1 in
 	engine) echo react acp ;;
 	acp.hooks) echo ask on off ;;
+	model.vision) echo auto on off ;;
 	acp.preset) echo kimi claude codex gemini qwen opencode pi ;;
 	language) echo auto zh en ;;
 	render_mode) echo native plain ;;
