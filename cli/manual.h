@@ -1,7 +1,7 @@
 /* cli/manual.h: the operator's words in an agent's own file of instructions for the workspace,
  * where the agent has one (Kimi Code: .kimi-code/agents/agent.md). They stand there in a block with
- * marks; what is around it stays as it is. Only in the workspace that kairo makes itself: a project of
- * somebody else is not touched. */
+ * marks; what is around it stays as it is. Only in the workspace that kairo makes itself: no other
+ * project is touched. */
 #ifndef CLI_MANUAL_H
 #define CLI_MANUAL_H
 
@@ -16,8 +16,8 @@
 #define MANUAL_BEGIN "<!-- kairo: begin. What stands outside of this block is yours. -->"
 #define MANUAL_END   "<!-- kairo: end -->"
 
-/* What the file is to be: `old` ("" where there is none) with the words as its block, or, when
- * they are empty, without a block; *out is empty when nothing is left that is not ours. E_DENIED: what is
+/* What the file is to be: `old` ("" where there is none) with the words as its block, or without
+ * one when they are empty; *out is empty when nothing is left that is not ours. E_DENIED: what is
  * there is no file of instructions for the main agent; E_FORMAT: its marks, or those in words, are
  * not a pair. Pure. */
 int manual_merge(struct view old, struct view words, struct str *out, struct err *e);

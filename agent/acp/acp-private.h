@@ -3,6 +3,7 @@
 #define AGENT_ACP_ACP_PRIVATE_H
 
 #include "agent/acp/acp.h"
+#include "agent/acp/given.h"
 #include "agent/acp/knob.h"
 #include "agent/acp/link.h"
 #include "agent/acp/permission.h"
@@ -12,7 +13,6 @@
 #include "agent/pictures.h"
 #include "tools/host/mcp.h"
 
-#define GIVEN_MAX    8
 #define VOUCHED_MAX  64
 #define LIVE_MAX     64             /* sessions that are open in the running agent */
 #define COMMANDS_MAX 200            /* slash commands of the agent */
@@ -80,9 +80,8 @@ struct acp {
 	struct store *store;
 	struct acp_stream *stream;
 	struct approvals *approvals;
-	struct asked *asked;                        /* what waits for the user */
-	char given[GIVEN_MAX][APPROVAL_PRINT_SIZE]; /* consents that were not used up yet; a ring */
-	size_t ngiven;
+	struct asked *asked; /* what waits for the user */
+	struct givens given;
 
 	/* services */
 	struct acp_offer offer;

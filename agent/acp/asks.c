@@ -72,29 +72,6 @@ static void choose(struct acp *a, const struct asked *k, int choice)
 								  : permission_reject(&k->what));
 }
 
-/* --- What was said yes to --------------------------------------------------------------------- */
-
-/* An agent that asks first and then has its client do it is not asked for twice: a consent to one
- * exact call covers it, once. */
-static void give(struct acp *a, const char *print)
-{
-	size_t at = a->ngiven % GIVEN_MAX;
-
-	(void)copy_z(a->given[at], sizeof(a->given[at]), view_of(print));
-	a->ngiven++;
-}
-
-static bool take_given(struct acp *a, const char *print)
-{
-	for (size_t i = 0; i < GIVEN_MAX; i++) {
-		if (strcmp(a->given[i], print) != 0)
-			continue;
-		a->given[i][0] = '\0';
-		return true;
-	}
-	return false;
-}
-
 /* --- Asking the user -------------------------------------------------------------------------- */
 
 static struct tool_call call_of(const struct acp *a, const struct asked *k)
@@ -196,6 +173,13 @@ static void refuse(struct acp *a, const struct asked *k, const struct err *e)
 	conclude(a, k, DEED_REFUSED, view_of(e->msg));
 }
 
+static bool is_given(struct acp *a, const struct asked *k)
+{
+	return given_take(&a->given, k->print) ||
+	       (strcmp(k->what.tool, "write_file") == 0 &&
+		       given_take_part(&a->given, a->workspace, str_view(&k->what.args)));
+}
+
 /* 1: allowed or refused at once. 0: the user is asked. */
 static int settle_deed(struct acp *a, struct asked *k)
 {
@@ -214,7 +198,7 @@ static int settle_deed(struct acp *a, struct asked *k)
 		conclude(a, k, DEED_ALLOWED, VIEW_NONE);
 	} else if (take_print(a, k, &e) < 0) {
 		refuse(a, k, &e);
-	} else if (k->deed && take_given(a, k->print)) {
+	} else if (k->deed && is_given(a, k)) {
 		conclude(a, k, DEED_ALLOWED, VIEW_NONE);
 	} else if (approvals_granted(a->approvals, &about)) {
 		note(a, k, consent_name(CONSENT_GIVEN), "earlier, for this conversation");
@@ -344,7 +328,7 @@ static bool act(struct acp *a, const struct asked *k)
 	note(a, k, consent_name(k->consent), stop ? "and the task was stopped" : NULL);
 	a->refused = a->refused || k->consent != CONSENT_GIVEN;
 	if (k->consent == CONSENT_GIVEN && !k->deed)
-		give(a, k->print);
+		given_add(&a->given, k->print, &k->what);
 	conclude(a, k,
 		stop                          ? DEED_CANCELLED
 		: k->consent == CONSENT_GIVEN ? DEED_ALLOWED
@@ -420,5 +404,5 @@ void asks_end(struct acp *a)
 	}
 	if (a->approvals)
 		approvals_end(a->approvals, a->turn);
-	memset(a->given, 0, sizeof(a->given));
+	given_clear(&a->given);
 }

@@ -305,6 +305,8 @@ static void take_edit(struct permission *p, struct view path, const struct edit 
 	if (ed->part) {
 		if (path.n > 0)
 			add_patch(&patch, path, ed->before, ed->after);
+		(void)str_add(&p->before, ed->before);
+		(void)str_add(&p->after, ed->after);
 		put_patch(p, &patch);
 	} else {
 		p->tool = "write_file";
@@ -418,6 +420,8 @@ int permission_read(struct permission *p, const struct card *card, const struct 
 	p->text = STR_INIT(16 * TEXT_MAX);
 	p->args = STR_INIT(ARGS_MAX);
 	p->files = STR_INIT(FILES_MAX);
+	p->before = STR_INIT(ARGS_MAX);
+	p->after = STR_INIT(ARGS_MAX);
 	p->tool = "shell";
 	if (take_options(p, params, e) < 0)
 		return -1;
@@ -435,6 +439,8 @@ void permission_of_card(struct permission *p, const struct card *card, const cha
 	memset(p, 0, sizeof(*p));
 	p->args = STR_INIT(ARGS_MAX);
 	p->files = STR_INIT(FILES_MAX);
+	p->before = STR_INIT(ARGS_MAX);
+	p->after = STR_INIT(ARGS_MAX);
 	read_deed(p, card, workspace);
 }
 
@@ -462,5 +468,7 @@ void permission_release(struct permission *p)
 	str_release(&p->text);
 	str_release(&p->args);
 	str_release(&p->files);
+	str_release(&p->before);
+	str_release(&p->after);
 	memset(p, 0, sizeof(*p));
 }

@@ -46,6 +46,8 @@ struct permission {
 	struct str files;
 	size_t nfiles;
 	bool beyond;
+	/* Of a change of one part of a file: what it was and what it becomes. */
+	struct str before, after;
 };
 
 /* card: of the call that it is about, as far as it is known by now. E_FORMAT: no options, or too

@@ -85,10 +85,23 @@ bool session_replays(const struct acp *a, struct view session)
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
+/* The conversation goes on in another session: what runs in its old one ends with that. */
+static void leave_old(struct acp *a)
+{
+	struct str old = STR_INIT(STORE_SESSION_MAX);
+
+	if (store_get(a->store, a->name, a->conversation, a->workspace, &old, NULL) == 1 &&
+		!view_eq(str_view(&old), str_view(&a->session)))
+		terms_end_session(a, a->conversation);
+	str_release(&old);
+}
+
 static void bind(struct acp *a)
 {
 	struct err e = ERR_INIT;
 
+	if (a->order == ORDER_OPEN)
+		leave_old(a);
 	if (store_put(a->store, a->name, a->conversation, a->workspace, str_view(&a->session),
 		    loop_wall(a->loop), &e) < 0)
 		log_warn(a->log, "acp", "the session is not remembered: %s", e.msg);

@@ -199,6 +199,18 @@ static struct term *new_term(struct acp *a, const struct rpc_id *id)
 	return NULL;
 }
 
+/* Kimi Code goes first where it is already; the command that was asked for says nothing of that. */
+static void drop_cd(struct command_line *line, struct view cwd)
+{
+	struct str cd = STR_INIT(PATH_SIZE + 16);
+
+	(void)str_addf(&cd, "cd '%.*s' && ", VIEW_FMT(cwd));
+	if (line->shell && view_find(cwd, '\'') == cwd.n &&
+		view_starts(str_view(&line->text), str_view(&cd)))
+		str_drop(&line->text, cd.n);
+	str_release(&cd);
+}
+
 /* The call of shell that it is. */
 static int put_args(struct term *t, const struct json *params, struct err *e)
 {
@@ -215,6 +227,7 @@ static int put_args(struct term *t, const struct json *params, struct err *e)
 	t->limit = (size_t)limit < TERM_BYTES_MAX ? (size_t)limit : TERM_BYTES_MAX;
 	if (cwd.p[0] != '/')
 		return err_set(e, E_FORMAT, "cwd is not absolute");
+	drop_cd(&t->line, cwd);
 	json_out_begin(&w, &t->args);
 	json_open(&w, NULL);
 	json_put_str(&w, "command", str_view(&t->line.text));

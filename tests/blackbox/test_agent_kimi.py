@@ -72,6 +72,36 @@ class KimiCode(Talks, Resumes, Works, Serves, Agent):
         self.assertGreater(len(content(system)), 1000)  # its makers' words are still there
         self.assertNotIn("heron", str(rest))
 
+    def test_its_commands_run_in_our_sandbox_where_that_is_offered(self):
+        self.kairo.config(policy__shell="ask", acp__terminal=True)
+        home = os.path.join(self.folder, ".kimi-code", "config.toml")
+        command = "echo heron; test -e %s && echo home; touch made" % home
+        self.model.script = {"labour": [step(tools=[self.shell(command)]),
+                                        step(lambda messages: "Got: " + content(messages[-1]))]}
+        self.kairo.start()
+        self.assertIn(command, self.question("labour"))
+        answer = self.ask("1")[-1]
+        self.assertIn("heron", answer)
+        self.assertNotIn("home", answer)
+        self.assertTrue(os.path.exists(os.path.join(self.kairo.workspace, "made")))
+        self.assertIn("shell", self.kairo.run("audit").out)
+
+    def test_a_change_of_a_part_is_asked_for_once(self):
+        self.kairo.config(policy__write="ask")
+        path = os.path.join(self.kairo.workspace, "notes.txt")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("one\ntwo\nthree\n")
+        self.model.script = {"labour": [step(tools=[("Read", {"path": path})]),
+                                        step(tools=[("Edit", {"path": path, "old_string": "two", "new_string": "2"})]),
+                                        step("Done.")]}
+        self.kairo.start()
+        asked = self.question("labour")
+        self.assertIn("-two", asked)
+        self.assertIn("+2", asked)
+        self.assertEqual(self.ask("1"), ["Done."])
+        with open(path, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "one\n2\nthree\n")
+
     def test_doctor_lets_it_answer(self):
         self.model.script = {"Reply with OK": [step("OK")]}
         out = self.kairo.run("doctor", "--engine", code=None).out

@@ -30,6 +30,15 @@ class OpenCode(Talks, Resumes, Works, Serves, Agent):
     def writes(self, path, text):
         return "write", {"filePath": path, "content": text}
 
+    def test_it_works_as_before_where_a_terminal_is_offered(self):
+        """It runs its commands itself, after the same question."""
+        self.kairo.config(policy__shell="ask", acp__terminal=True)
+        self.model.script = {"labour": [step(tools=[self.shell("touch made")]), step("Done.")]}
+        self.kairo.start()
+        self.assertIn("touch made", self.question("labour"))
+        self.assertEqual(self.ask("1"), ["Done."])
+        self.assertTrue(os.path.exists(os.path.join(self.kairo.workspace, "made")))
+
     def test_errors_of_the_model_are_told(self):
         self.model.script = {"four hundred": [step(status=400, error="the request is bad")],
                              "key": [step(status=401, error="Incorrect API key")],

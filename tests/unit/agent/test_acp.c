@@ -845,6 +845,37 @@ static void several_ways_of_always_make_no_question(void **state)
 	}
 }
 
+/* Nothing is shown of it, and it can only be allowed for good: it is asked for as hidden. */
+static void a_hidden_call_that_can_only_be_allowed_for_good_is_asked_for(void **state)
+{
+	static const struct {
+		enum shell_rule shell;
+		int choice;
+		const char *option;
+	} table[] = { { SHELL_DENY, APPROVAL_ONCE, "no" }, { SHELL_ASK, APPROVAL_NO, "no" },
+		{ SHELL_ASK, APPROVAL_ONCE, "project" } };
+	struct fix *f = *state;
+
+	write_script(f,
+		"{\"session/prompt\":[{\"ask\":{\"method\":\"session/request_permission\",\"params\":{"
+		"\"sessionId\":\"$session\",\"toolCall\":{\"toolCallId\":\"t\",\"title\":\"x\","
+		"\"kind\":\"other\"},\"options\":[{\"optionId\":\"project\",\"kind\":\"allow_always\"},"
+		"{\"optionId\":\"user\",\"kind\":\"allow_always\"},{\"optionId\":\"no\",\"kind\":"
+		"\"reject_once\"}]}}}," TEXT("done") "," END "]}");
+	for (size_t i = 0; i < 3; i++) {
+		char want[100];
+
+		with_policy(f, &(struct policy_rules){ .shell = table[i].shell });
+		f->choice = table[i].choice;
+		ask(f, "hello");
+		assert_null(strstr(str_cstr(&f->seen), "{?"));
+		assert_int_equal(table[i].shell == SHELL_ASK,
+			strstr(str_cstr(&f->seen), "{shell the agent does not show") != NULL);
+		(void)snprintf(want, sizeof(want), "\"optionId\":\"%s\"", table[i].option);
+		assert_int_equal(1, count(f, want));
+	}
+}
+
 static void a_request_that_is_none_is_cancelled(void **state)
 {
 	static const char *const params[] = {
@@ -924,6 +955,7 @@ int main(void)
 		T(a_cancel_answers_what_is_open_at_once),
 		T(a_question_offers_the_answers_of_the_agent_only),
 		T(several_ways_of_always_make_no_question),
+		T(a_hidden_call_that_can_only_be_allowed_for_good_is_asked_for),
 		T(a_request_that_is_none_is_cancelled),
 		T(an_agent_that_dies_with_a_question_open_ends_it),
 	};

@@ -228,6 +228,36 @@ static void one_consent_covers_what_it_was_given_to_once(void **state)
 	assert_int_equal(2, questions(f));
 }
 
+#define PART(old, fresh) \
+	ASK("\"kind\":\"edit\",\"rawInput\":{\"path\":\"@/w\",\"old_string\":\"" old \
+	    "\",\"new_string\":" \
+	    "\"" fresh "\"}")
+
+static void a_consent_to_a_part_covers_the_file_with_that_part_changed(void **state)
+{
+	static const struct {
+		const char *script;
+		int questions;
+	} table[] = {
+		{ TURN(PART("b", "B") "," WRITES("a B b")), 1 },
+		{ TURN(PART("b", "B") "," WRITES("a B B")), 1 }, /* every one */
+		{ TURN(PART(" b b", "") "," WRITES("a")), 1 },
+		{ TURN(PART("b", "B") "," WRITES("a B b ")), 2 }, /* and something else */
+		{ TURN(PART("b", "B") "," WRITES("a b b")), 2 },
+		{ TURN(PART("c", "B") "," WRITES("a b b")), 2 }, /* it is not there */
+		{ TURN(PART("b", "B") "," WRITES("a B b") "," WRITES("a B B")), 2 }, /* once */
+	};
+	struct fix *f = *state;
+
+	f->choice = APPROVAL_ONCE;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		put_file(f, "w", "a b b");
+		with_services(f, &asking);
+		run(f, table[i].script);
+		assert_int_equal(table[i].questions, questions(f));
+	}
+}
+
 static void services_are_for_the_turn_of_the_session(void **state)
 {
 	struct fix *f = *state;
@@ -339,6 +369,28 @@ static void what_would_be_run_is_shown_exactly(void **state)
 		run(f, script);
 		if (!strstr(str_cstr(&f->seen), table[i].shown))
 			fail_msg("%s: %s", table[i].params, str_cstr(&f->seen));
+	}
+}
+
+static void one_consent_covers_the_command_in_the_folder_where_it_is(void **state)
+{
+	static const struct {
+		const char *command;
+		int questions;
+	} table[] = { { "cd '@' && echo one", 1 }, { "echo one", 1 },
+		{ "cd '@/..' && echo one", 2 }, { "cd '@' && cd '@' && echo one", 2 },
+		{ "cd '@'; echo one", 2 } };
+	struct fix *f = *state;
+
+	f->choice = APPROVAL_ONCE;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char script[1000];
+
+		(void)snprintf(script, sizeof(script),
+			TURN(ASK(COMMAND("echo one")) "," BASH("%s")), table[i].command);
+		with_services(f, &asking);
+		run(f, script);
+		assert_int_equal(table[i].questions, questions(f));
 	}
 }
 
@@ -503,6 +555,28 @@ static void terminals_outlive_their_turn_but_not_their_session(void **state)
 				    "en", &reply, NULL));
 	await_sleep(f, "7001", false);
 	str_release(&reply);
+}
+
+static void terminals_end_when_another_session_is_opened(void **state)
+{
+	struct fix *f = *state;
+
+	f->choice = APPROVAL_ONCE;
+	with_services(f, &asking);
+	run(f, "{\"initialize\":[{\"result\":{\"protocolVersion\":1,\"agentCapabilities\":{"
+	       "\"sessionCapabilities\":{\"list\":{},\"resume\":{}}}}}],\"session/list\":[{\"result\":{"
+	       "\"sessions\":[{\"sessionId\":\"s1\",\"cwd\":\"@\"},{\"sessionId\":\"s2\",\"cwd\":\"@\"}]}}],"
+	       "\"session/prompt\":[[" TEXT("one") "," END "],[" BASH("sleep 7005") "," TEXT(
+		       "two") "," END "]]}");
+	assert_int_equal(0, f->engine->ops->command(f->engine, ENGINE_CMD_NEW, "user", VIEW_NONE,
+				    "en", &f->notices, NULL));
+	ask(f, "again");
+	await_sleep(f, "7005", true);
+	ask(f, "/open s2"); /* where it is */
+	assert_non_null(strstr(str_cstr(&f->text), "Back in this session"));
+	assert_true(sleeps("7005"));
+	ask(f, "/open s1");
+	await_sleep(f, "7005", false);
 }
 
 static void a_stop_and_a_death_and_the_end_leave_no_terminal(void **state)
@@ -827,6 +901,32 @@ static void only_what_is_open_can_be_taken_back(void **state)
 	assert_null(strstr(str_cstr(&f->seen), "{withdrawn}"));
 }
 
+/* With "Skip" there are as many as can be shown; one more, and the agent does without. */
+static void a_question_that_may_be_skipped_has_one_choice_less(void **state)
+{
+	struct fix *f = *state;
+
+	for (int n = 19; n <= 20; n++) {
+		struct str script = STR_INIT(1 << 16);
+
+		(void)str_adds(&script,
+			"{\"session/prompt\":[{\"ask\":{\"method\":\"elicitation/create\","
+			"\"params\":{\"sessionId\":\"$session\",\"requestedSchema\":{"
+			"\"properties\":{" SURE ",\"q\":{\"type\":\"string\",\"enum\":[\"0\"");
+		for (int i = 1; i < n; i++)
+			(void)str_addf(&script, ",\"%d\"", i);
+		(void)str_adds(&script, "]}},\"required\":[\"q2\"]}}}}," TEXT("done") "," END "]}");
+		f->choices = (const int[]){ 0, 18 };
+		f->nchoices = n == 19 ? 2 : 1;
+		with_policy(f, &denying);
+		run(f, str_cstr(&script));
+		assert_int_equal(n == 19, strstr(str_cstr(&f->seen), "|18|Skip}") != NULL);
+		assert_int_equal(1, count(f, n == 19 ? "\"content\":{\"q2\":true,\"q\":\"18\"}"
+						     : "\"content\":{\"q2\":true}"));
+		str_release(&script);
+	}
+}
+
 static void a_stop_cancels_a_form_at_once(void **state)
 {
 	static const int choices[] = { 0, LEAVE_OPEN };
@@ -849,17 +949,20 @@ int main(void)
 		T(writes_are_judged_as_those_of_the_built_in_tools),
 		T(a_write_beyond_the_workspace_is_refused),
 		T(one_consent_covers_what_it_was_given_to_once),
+		T(a_consent_to_a_part_covers_the_file_with_that_part_changed),
 		T(services_are_for_the_turn_of_the_session),
 		T(a_stop_answers_what_waits_at_once),
 		T(a_terminal_runs_what_was_said_yes_to),
 		T(a_command_that_policy_refuses_is_not_run),
 		T(what_would_be_run_is_shown_exactly),
+		T(one_consent_covers_the_command_in_the_folder_where_it_is),
 		T(a_create_that_is_none_is_refused),
 		T(output_is_cut_from_the_front_on_a_character),
 		T(the_cap_on_output_keeps_the_newest),
 		T(a_kill_and_a_release_still_tell_of_the_exit),
 		T(there_are_so_many_terminals),
 		T(terminals_outlive_their_turn_but_not_their_session),
+		T(terminals_end_when_another_session_is_opened),
 		T(a_stop_and_a_death_and_the_end_leave_no_terminal),
 		T(what_is_done_unasked_is_flagged_and_strict_stops),
 		T(two_permissions_at_once_are_both_answered),
@@ -868,6 +971,7 @@ int main(void)
 		T(a_form_is_bounded),
 		T(what_the_agent_takes_back_is_not_asked_any_more),
 		T(only_what_is_open_can_be_taken_back),
+		T(a_question_that_may_be_skipped_has_one_choice_less),
 		T(a_stop_cancels_a_form_at_once),
 	};
 

@@ -557,6 +557,22 @@ static void an_update_of_one_turn_in_the_next_is_told_apart_by_its_ids(void **st
 	assert_string_equal("{user: late}", str_cstr(&f->notices));
 }
 
+/* Nothing tells it apart: it is lost to neither turn, and what is not its own stands apart. */
+static void a_late_text_without_an_id_is_text_of_the_turn_it_comes_in(void **state)
+{
+	struct fix *f = *state;
+
+	reopen(f,
+		"{\"session/prompt\":[[" TEXT("one") "," END "],[" TEXT(
+			"late") ",{\"update\":{\"sessionUpdate\":\"agent_thought_chunk\",\"content\":{"
+				"\"type\":\"text\",\"text\":\"hm\"}}}," TEXT("two") "," END "]]}");
+	ask(f, "hello");
+	assert_string_equal("one", str_cstr(&f->text));
+	ask(f, "again");
+	assert_string_equal("late\n\ntwo", str_cstr(&f->text));
+	assert_string_equal("", str_cstr(&f->notices));
+}
+
 static void a_session_that_was_stopped_is_not_heard_any_more(void **state)
 {
 	struct fix *f = *state;
@@ -719,6 +735,7 @@ int main(void)
 		T(text_outside_of_a_turn_is_a_notice_of_its_conversation),
 		T(a_notice_goes_before_the_next_turn),
 		T(an_update_of_one_turn_in_the_next_is_told_apart_by_its_ids),
+		T(a_late_text_without_an_id_is_text_of_the_turn_it_comes_in),
 		T(a_session_that_was_stopped_is_not_heard_any_more),
 		T(history_that_comes_after_the_load_is_history),
 		T(a_notice_too_long_is_several),
