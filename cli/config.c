@@ -274,7 +274,8 @@ static int put_string(struct config *c, const struct row *r, const char *s, stru
 static int put_list(struct config *c, const struct row *r, const char *const *items, size_t n,
 	struct err *e)
 {
-	bool paths = r->offset == OFFSET(sandbox.read) || r->offset == OFFSET(acp.write);
+	bool paths = r->offset == OFFSET(sandbox.read) || r->offset == OFFSET(acp.write) ||
+	             r->offset == OFFSET(voice.transcriber) || r->offset == OFFSET(voice.decoder);
 	char **list = calloc(n + 1, sizeof(*list));
 
 	if (!list)

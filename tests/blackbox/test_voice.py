@@ -199,6 +199,19 @@ class Heard(VoiceCase):
         for i, prompt in enumerate(self.prompts()[:3]):
             self.assertIn(str(i), prompt)
 
+    def test_it_can_be_quoted(self):
+        self.listen_by("echo bring an umbrella")
+        self.kairo.start()
+        self.sim.script({"text": "I see"}, {"text": "I will"})
+        message = self.sim.inject_voice(wav())[0]["id"]
+        self.sim.wait("sent", 1)
+        self.kairo.idle()
+        self.sim.quote("mind this", message)
+        self.sim.wait("sent", 2)
+        self.kairo.idle()
+        self.assertIn("bring an umbrella", self.prompts()[-1])
+        self.assertIn("mind this", self.prompts()[-1])
+
     def test_one_that_is_not_heard_does_not_hold_up_the_words_beside_it(self):
         self.listen_by("exit 1")
         self.kairo.config(media__merge_ms=10000)
@@ -351,6 +364,11 @@ class Settings(VoiceCase):
         p = self.kairo.run("config", "set", "voice.api_key", KEY, code=2)
         self.assertIn("kairo config set voice.api_key --stdin", p.err)
         self.assertNotIn(KEY, p.out + p.err)
+
+    def test_words_that_begin_with_the_home(self):
+        self.kairo.config(voice__decoder=["node", "~/voice/decode.mjs", "{file}", "{out}", "~"])
+        self.assertEqual(json.loads(self.kairo.run("config", "get", "voice.decoder").out),
+                         ["node", self.folder + "/voice/decode.mjs", "{file}", "{out}", self.folder])
 
     def doctor(self):
         return [line for line in self.kairo.run("doctor", code=None).out.splitlines()
