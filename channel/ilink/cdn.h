@@ -11,6 +11,10 @@
 #include "base/net/http.h"
 #include "base/str.h"
 #include "channel/ilink/ilink.h"
+#include "channel/ilink/wire.h"
+
+/* Bytes of an address: the longest parameter, each byte of it escaped, and what is around it. */
+#define CDN_URL_MAX ((size_t)WIRE_PARAM_MAX * 3 + ACCOUNT_URL_MAX + 128)
 
 struct cdn {
 	struct loop *loop;

@@ -9,12 +9,8 @@
 #include <unistd.h>
 
 #include "channel/ilink/crypt.h"
-#include "channel/ilink/wire.h"
 
 enum { TRIES = 2, AGAIN_MS = 300 };
-
-/* Room for the longest parameter, each byte of it escaped. */
-#define URL_ROOM ((size_t)WIRE_PARAM_MAX * 3 + ACCOUNT_URL_MAX + 64)
 
 struct verdict {
 	enum chan_fetch_end end;
@@ -236,7 +232,7 @@ static int find_addresses(struct chan_fetch *f, const struct chan_source *src, s
 	for (int i = 0; i < TRIES; i++) {
 		bool guess = src->param[0] && (i > 0 || !given);
 
-		f->url[i] = (struct str)STR_SECRET(URL_ROOM);
+		f->url[i] = (struct str)STR_SECRET(CDN_URL_MAX);
 		if (guess && cdn_built_url(f->cdn, src->param, NULL, &f->url[i], e) < 0)
 			return -1;
 		if (!guess && str_adds(&f->url[i], src->full_url) < 0)

@@ -11,9 +11,6 @@
 
 enum { ATTEMPTS = 3, AGAIN_MS = 2000, FILEKEY_BYTES = 16 };
 
-/* Room for the longest parameter, each byte of it escaped. */
-#define URL_ROOM ((size_t)WIRE_PARAM_MAX * 3 + ACCOUNT_URL_MAX + 128)
-
 struct upload {
 	struct api *api;
 	const struct cdn *cdn;
@@ -166,7 +163,7 @@ static int find_address(const struct upload *u, struct str *url, struct err *e)
 static int post(struct upload *u, struct err *e)
 {
 	static const struct http_header type = { "Content-Type", "application/octet-stream" };
-	struct str url = STR_SECRET(URL_ROOM);
+	struct str url = STR_SECRET(CDN_URL_MAX);
 	struct http_req req = { .method = "POST",
 		.headers = &type,
 		.nheaders = 1,
