@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "certs.h"
 #include "harness.h"
 
 static const struct answer done = REPLY("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -129,6 +131,38 @@ static void takes_the_body_in_any_pieces(void **state)
 		env_close(&v);
 		got_release(&s.got);
 	}
+}
+
+static void sends_it_encrypted(void **state)
+{
+	char ca[] = "/tmp/kairo-test-XXXXXX", url[64];
+	int fd = mkstemp(ca);
+	struct http_rules rules = { .loopback = true, .ca_file = ca };
+	struct source s = SOURCE(5 << 20);
+	struct authority *authority;
+	struct server_opts o = { .answers = &done, .nanswers = 1 };
+	struct env v;
+
+	(void)state;
+	assert_true(fd >= 0);
+	(void)close(fd);
+	authority_new(&authority, ca);
+	o.tls = authority_server(authority, "IP:127.0.0.1", -3600, 3600);
+	env_open_on(&v, &rules, &o);
+	(void)snprintf(url, sizeof url, "https://127.0.0.1:%d/", server_port(v.s));
+	env_run(&v,
+		(struct http_req){ .method = "POST",
+			.url = url,
+			.body_read = source_read,
+			.body_size = s.size },
+		&s.got);
+	assert_int_equal(s.got.fail, HTTP_OK_);
+	assert_heard(&v, s.size);
+	env_close(&v);
+	SSL_CTX_free(o.tls);
+	authority_free(&authority);
+	(void)remove(ca);
+	got_release(&s.got);
 }
 
 /* A kept connection may have died, and what has been read cannot be read again. */
@@ -303,6 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_a_body_of_any_size_with_its_length),
 		cmocka_unit_test(takes_the_body_in_any_pieces),
+		cmocka_unit_test(sends_it_encrypted),
 		cmocka_unit_test(goes_out_on_a_connection_of_its_own),
 		cmocka_unit_test(a_get_has_no_such_body),
 		cmocka_unit_test(stops_when_the_body_cannot_be_read),
