@@ -58,12 +58,17 @@ bool read_attached(struct view line, struct attached *f)
 /* "data:image/png;base64,..." as "image/png, 109 B". */
 static void put_picture(struct str *out, struct view url)
 {
-	size_t comma = view_find(url, ','), type = view_find(url, ';');
-	size_t pad = view_ends(url, VIEW("==")) ? 2 : view_ends(url, VIEW("="));
+	size_t comma = view_find(url, ','), type = view_find(url, ';'), size;
 
-	if (view_starts(url, VIEW("data:")) && type < comma && comma < url.n)
-		str_addf(out, "- %.*s, %zu B\n", VIEW_FMT(view_from(view_cut(url, type), 5)),
-			(url.n - comma - 1) / 4 * 3 - pad);
+	if (!view_starts(url, VIEW("data:")) || type > comma || comma == url.n)
+		return;
+	size = (url.n - comma - 1) / 4 * 3 -
+	       (view_ends(url, VIEW("==")) ? 2 : view_ends(url, VIEW("=")));
+	str_addf(out, "- %.*s, ", VIEW_FMT(view_from(view_cut(url, type), 5)));
+	if (size < 1024)
+		str_addf(out, "%zu B\n", size);
+	else
+		str_addf(out, "%.1f KB\n", (double)size / 1024);
 }
 
 /* How many the model was given to look at; told one a line, unless out is NULL. */

@@ -210,6 +210,8 @@ const steps = {
 		// The picture shows turned as its EXIF says: 64 by 48 stand upright.
 		const shown = await page.$$eval('.row.me .picture', l => { const i = l.pop(); return [i.naturalWidth, i.naturalHeight]; });
 		assert.deepEqual(shown, [48, 64]);
+		const gap = await page.$$eval('.row.me .picture', l => l.at(-1).closest('.row').querySelector('.avatar').getBoundingClientRect().left - l.at(-1).getBoundingClientRect().right);
+		assert.ok(gap >= 0 && gap < 20, 'it stands beside its sender');
 		assert.deepEqual(await page.$$eval('.row.me .file', l => l.slice(-2).map(a => a.innerText.replace(/\s+/g, ' ').trim())), ['a.pdf 544 B', 'Video 184 B']);
 	},
 	async 'takes what is dropped or pasted, and lets go of it again'() {
@@ -248,7 +250,9 @@ const steps = {
 		const cite = (side, k) => page.$$eval(`.row.${side} .cite`, (l, n) => l.at(n).click(), k);
 		const quoted = async () => {
 			await sees(page, () => document.querySelector('#reply').hidden);
-			const item = (await fetchMessages()).pop().item_list[0];
+			let got;
+			while (!(got = await fetchMessages()).length);
+			const item = got.pop().item_list[0];
 			return [item.text_item.text, item.ref_msg && item.ref_msg.svr_id, item.ref_msg && item.ref_msg.partial_text];
 		};
 		await control('inject', { text: 'quote me' });
@@ -273,12 +277,13 @@ const steps = {
 		await page.keyboard.press('Enter');
 		const part = await quoted();
 		assert.deepEqual([part[0], part[1], part[2].start, part[2].startindex, part[2].quotemd5], ['a part', last.message_id, 'tw', 1, md5('two')]);
-		assert.deepEqual(await page.$$eval('.row.me .quoted', l => l.slice(-2).map(q => q.innerText)), ['one **two** three, two', 'two']);
+		await sees(page, () => document.querySelectorAll('.row.me .quoted').length === 2);
+		assert.deepEqual(await page.$$eval('.row.me .quoted', l => l.map(q => q.innerText)), ['one **two** three, two', 'two']);
 		await page.evaluate(() => getSelection().removeAllRanges());
+		const own = (await control('chat')).chat.filter(e => e.dir === 'in').at(-1);
 		await cite('me', -1);
 		await page.type('#text', 'my own');
 		await page.keyboard.press('Enter');
-		const own = (await control('chat')).chat.filter(e => e.dir === 'in').at(-2);
 		assert.deepEqual(await quoted(), ['my own', own.id, undefined]);
 		await cite('bot', -1);
 		await page.click('#reply .away');
