@@ -15,6 +15,8 @@ import unittest
 import samples
 from harness import BUILD, Case, main
 
+TOOL = os.path.join(BUILD, "tools", "kairo-tool")
+
 
 def size(data):
     """Width and height of a PNG or JPEG."""
@@ -195,6 +197,85 @@ class Blind(Looking):
         self.assertEqual(found, [])
 
 
+AGENT = r"""
+import json, os, sys, urllib.parse
+blind = sys.argv[1] == "blind"
+
+def say(**members):
+    sys.stdout.write(json.dumps(dict(members, jsonrpc="2.0")) + "\n")
+    sys.stdout.flush()
+
+def tried(what, do):
+    try:
+        return "%s: %s" % (what, do())
+    except OSError:
+        return what + ": refused"
+
+def look(path):
+    home = path.split("/media/")[0]
+    with open(path) as f:
+        read = f.read().strip()
+    return [read, tried("write", lambda: open(path, "a").close()), tried("home", lambda: os.listdir(home)),
+            tried("database", lambda: open(home + "/state.db").close())]
+
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "initialize":
+        say(id=m["id"], result={"protocolVersion": 1, "agentCapabilities": {"promptCapabilities": {"image": not blind}}})
+    elif m.get("method") == "session/new":
+        say(id=m["id"], result={"sessionId": "s"})
+    elif m.get("method") == "session/prompt":
+        said = []
+        for b in m["params"]["prompt"][1:]:
+            if b["type"] == "text" and not b["text"].startswith("[Picture 1"):
+                continue  # what agents are told at the beginning
+            said.append(b["type"] + (" " + b["mimeType"] if "mimeType" in b else ""))
+            if b["type"] == "resource_link" and b["name"].endswith(".txt"):
+                said += look(urllib.parse.unquote(urllib.parse.urlparse(b["uri"]).path))
+        say(method="session/update", params={"sessionId": "s", "update": {
+            "sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": " | ".join(said) or "nothing"}}})
+        say(id=m["id"], result={"stopReason": "end_turn"})
+    elif "id" in m:
+        say(id=m["id"], result={})
+"""
+
+
+class Agent(Case):
+    """What an agent gets of the files of a message, and what it can reach of Kairo's own folder."""
+
+    def begin(self, mode):
+        folder = os.path.join(self.folder, "agent")
+        os.mkdir(folder)
+        path = os.path.join(folder, "agent.py")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(AGENT)
+        self.kairo.config(engine="acp", language="en", acp__command=["/usr/bin/python3", path, mode],
+                          acp__write=[folder])
+        self.kairo.start()
+
+    def send(self, *media):
+        before = len(self.sim.sent())
+        self.sim.inject(messages=[{"media": m} for m in media])
+        self.sim.wait("sent", before + 1)
+        return self.sim.texts()[before]
+
+    def test_pictures_are_blocks_and_other_files_are_links_that_can_be_read(self):
+        self.begin("seeing")
+        picture = base64.b64encode(samples.gif()).decode()
+        self.assertEqual(self.send({"kind": "image", "data_b64": picture}), "text | image image/png")
+        said = self.send({"kind": "file", "text": "the secret is 42", "name": "a note.txt"})
+        self.assertIn("resource_link text/plain | the secret is 42 | ", said)
+        probe = subprocess.run([TOOL, "probe", self.kairo.workspace], capture_output=True)
+        if json.loads(probe.stdout)["namespaces"]:
+            self.assertIn("| write: refused | home: ['media'] | database: refused", said)
+
+    def test_an_agent_without_sight_gets_links(self):
+        self.begin("blind")
+        picture = base64.b64encode(samples.png()).decode()
+        self.assertEqual(self.send({"kind": "image", "data_b64": picture}), "resource_link image/png")
+        self.assertEqual(self.ask("hello"), ["nothing"])
+
+
 class Helper(unittest.TestCase):
     def test_the_largest_picture_fits_into_little_memory(self):
         folder = tempfile.mkdtemp(prefix="kairo-bb-")
@@ -212,7 +293,7 @@ class Helper(unittest.TestCase):
             os.dup2(ends[1], 4)
             # 40 million pixels of four bytes each, and little more.
             resource.setrlimit(resource.RLIMIT_DATA, (256 << 20, 256 << 20))
-        p = subprocess.Popen([os.path.join(BUILD, "tools", "kairo-tool"), "call"], close_fds=False,
+        p = subprocess.Popen([TOOL, "call"], close_fds=False,
                              preexec_fn=prepare, env={})
         for fd in ends:
             os.close(fd)
