@@ -61,6 +61,7 @@ enum media_why {
 	MEDIA_BROKEN,  /* no usable key, or not decrypted */
 	MEDIA_OFFLINE, /* the server could not be reached */
 	MEDIA_NO_DISK,
+	MEDIA_NO_ROOM,     /* media.keep_mb is used up by what waits */
 	MEDIA_SLOW,        /* its time was over */
 	MEDIA_STOPPED,     /* by /stop, /clear, /queue drop */
 	MEDIA_UNSUPPORTED, /* a kind that cannot be had */
@@ -103,8 +104,9 @@ int media_load(const struct room *r, int64_t seq, struct media_list *out, struct
 void media_list_release(struct media_list *l);
 /* How many of row seq are still to be fetched or heard. */
 int media_pending(const struct room *r, int64_t seq, int *n, struct err *e);
-/* Removes what is older than media.days, and the oldest beyond media.keep_mb; never what a waiting
- * or running message needs. Outside of any transaction. */
+/* Removes what is older than media.days, and the oldest until there is less than media.keep_mb;
+ * never what a waiting or running message needs: while that takes all the room, nothing more is
+ * fetched. Outside of any transaction. */
 int media_prune(const struct room *r, struct err *e);
 /* Files kept now, and their bytes. */
 int media_usage(const struct room *r, int64_t *files, int64_t *bytes, struct err *e);

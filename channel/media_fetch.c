@@ -213,13 +213,32 @@ static void on_again(void *arg)
 	try_it(arg);
 }
 
+/* 1: the folder has not reached its budget, if only once what is old has gone. */
+static int has_room(const struct room *r, struct err *e)
+{
+	int64_t files, bytes;
+
+	if (media_usage(r, &files, &bytes, e) < 0)
+		return -1;
+	if (bytes < r->media_keep)
+		return 1;
+	if (media_prune(r, e) < 0 || media_usage(r, &files, &bytes, e) < 0)
+		return -1;
+	return bytes < r->media_keep;
+}
+
 static void begin(struct fetch *f, const char *user)
 {
 	struct err e = ERR_INIT;
+	int room = has_room(f->m->room, &e);
 
 	f->tries = 0;
 	timer_arm(f->limit, MEDIA_FETCH_MS);
-	if (media_part_open(&f->part, f->m->room, user, &e) < 0)
+	if (room < 0)
+		over(f, -1, &e);
+	else if (room == 0)
+		fail(f, MEDIA_NO_ROOM, "media.keep_mb is used up by what waits");
+	else if (media_part_open(&f->part, f->m->room, user, &e) < 0)
 		fail(f, MEDIA_NO_DISK, e.msg);
 	else
 		try_it(f);

@@ -70,7 +70,7 @@ int media_prune(const struct room *r, struct err *e)
 
 	while ((rc = remove_oldest(r, old, e)) == 1)
 		;
-	while (rc == 0 && (rc = media_usage(r, &files, &bytes, e)) == 0 && bytes > r->media_keep)
+	while (rc == 0 && (rc = media_usage(r, &files, &bytes, e)) == 0 && bytes >= r->media_keep)
 		if ((rc = remove_oldest(r, INT64_MAX, e)) == 0)
 			break; /* all that is left is needed */
 		else

@@ -76,6 +76,7 @@ static void put_why(struct str *out, const struct room *r, enum control_language
 		[MEDIA_BROKEN] = W_WHY_BROKEN,
 		[MEDIA_OFFLINE] = W_WHY_OFFLINE,
 		[MEDIA_NO_DISK] = W_WHY_NO_DISK,
+		[MEDIA_NO_ROOM] = W_WHY_NO_ROOM,
 		[MEDIA_SLOW] = W_WHY_SLOW,
 		[MEDIA_STOPPED] = W_WHY_STOPPED,
 		[MEDIA_UNSUPPORTED] = W_WHY_UNSUPPORTED };

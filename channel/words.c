@@ -67,6 +67,9 @@ static const struct pair table[W_COUNT] = {
 	[W_WHY_NO_DISK] = { "电脑上存不下（多半是磁盘已满），清理后请再发一次",
 		"the computer could not store it (most likely its disk is full), please send it again once there is "
 		"room" },
+	[W_WHY_NO_ROOM] = { "电脑上留给收到文件的空间被排队的消息占满了，等它们做完请再发一次",
+		"the room for received files is taken by messages that still wait, please send it again when they "
+		"are done" },
 	[W_WHY_SLOW] = { "下载太慢，已放弃，请再发一次",
 		"the download was too slow and was given up, please send it again" },
 	[W_WHY_STOPPED] = { "下载被停止了，还需要的话请再发一次",

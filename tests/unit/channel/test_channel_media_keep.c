@@ -222,14 +222,14 @@ static void the_oldest_go_first_and_no_more_than_must(void **state)
 	assert_int_equal(0, media_usage(&h->w.room, &files, &bytes, NULL));
 	assert_int_equal(4, files);
 	assert_int_equal(67 * KIB, bytes);
-	h->w.room.media_keep = 67 * KIB;
+	h->w.room.media_keep = 67 * KIB + 1;
 	prune(h);
 	assert_int_equal(4, kept(h));
-	h->w.room.media_keep = 67 * KIB - 1;
+	h->w.room.media_keep = 67 * KIB;
 	prune(h);
 	assert_false(has(h, "a"));
 	assert_int_equal(3, kept(h));
-	h->w.room.media_keep = 66 * KIB - 1;
+	h->w.room.media_keep = 66 * KIB;
 	prune(h);
 	assert_false(has(h, "b"));
 	assert_int_equal(2, kept(h));
@@ -238,19 +238,22 @@ static void the_oldest_go_first_and_no_more_than_must(void **state)
 	assert_int_equal(0, kept(h));
 }
 
-static void a_message_that_needs_more_than_the_budget_has_it(void **state)
+static void what_waits_has_its_room_and_takes_no_more(void **state)
 {
 	struct house *h = *state;
 
-	h->settings.media_keep = 1;
+	h->settings.media_keep = KIB + 1;
 	assert_int_equal(0, control_apply(h->control, &h->settings, NULL));
 	house_hear_file(h, CHAN_FILE, "a", "k");
-	house_hear_file(h, CHAN_FILE, "b", "64k");
+	house_hear_file(h, CHAN_FILE, "b", "64k"); /* there is a byte left */
+	house_hear_file(h, CHAN_FILE, "c", "k");
 	pass(&h->w.clock, h->w.loop, 1500);
 	assert_int_equal(2, h->engine.nfiles);
+	assert_non_null(strstr(h->engine.text, "file c, not received: the room for"));
 	assert_int_equal(2, kept(h));
 	house_answer(h, "ok");
-	receive(h, "c", "k");
+	receive(h, "d", "k");
+	assert_true(has(h, "d"));
 	assert_int_equal(1, kept(h));
 }
 
@@ -376,7 +379,7 @@ int main(void)
 		T(nobody_gets_the_files_of_another_by_quoting_them),
 		T(what_is_gone_is_said_to_be),
 		T(the_oldest_go_first_and_no_more_than_must),
-		T(a_message_that_needs_more_than_the_budget_has_it),
+		T(what_waits_has_its_room_and_takes_no_more),
 		T(a_full_disk_is_told_and_leaves_no_half_file),
 		T(a_folder_that_is_a_link_is_refused),
 		T(no_file_goes_through_a_link),
