@@ -103,6 +103,7 @@ struct json_out {
 };
 void json_out_begin(struct json_out *w, struct str *s); /* appends to s */
 int json_out_end(struct json_out *w, struct err *e);    /* 0 when one whole value was written */
+void json_out_fail(struct json_out *w); /* what should come next cannot be had: no memory */
 
 void json_open(struct json_out *w, const char *name); /* {   name NULL in arrays and at the top */
 void json_close(struct json_out *w);                  /* } */

@@ -63,6 +63,11 @@ int json_out_end(struct json_out *w, struct err *e)
 	return 0;
 }
 
+void json_out_fail(struct json_out *w)
+{
+	w->failed = true;
+}
+
 /* What stands before a value: comma and name. False: writing has failed. */
 static bool begin_value(struct json_out *w, const char *name)
 {

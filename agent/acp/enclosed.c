@@ -53,6 +53,8 @@ static void put_uri(struct acp *a, struct json_out *w, const char *path)
 		else
 			(void)str_addf(&uri, "%%%02X", c);
 	}
+	if (!str_ok(&uri))
+		json_out_fail(w);
 	json_put_str(w, "uri", str_view(&uri));
 	str_release(&uri);
 }
@@ -85,6 +87,8 @@ static void put_words(const struct acp *a, struct json_out *w)
 	struct str text = STR_INIT(ENGINE_INPUT_MAX);
 
 	pictures_tell(a->enclosed, NULL, &text);
+	if (!str_ok(&text))
+		json_out_fail(w);
 	json_open(w, NULL);
 	json_put_z(w, "type", "text");
 	json_put_str(w, "text", str_view(&text));

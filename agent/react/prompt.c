@@ -84,7 +84,8 @@ static void put_picture(struct json_out *w, const struct picture *p, bool raw)
 
 	if (!raw)
 		(void)str_addf(&url, "data:%.*s;base64,", VIEW_FMT(p->type));
-	(void)str_add(&url, p->base64);
+	if (str_add(&url, p->base64) < 0)
+		json_out_fail(w); /* half a picture is none */
 	json_open(w, NULL);
 	json_put_z(w, "type", "image_url");
 	json_open(w, "image_url");

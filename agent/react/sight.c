@@ -22,6 +22,9 @@ static int write_text(const struct react *r, struct str *out)
 	if (pictures_any(r->pictures)) {
 		(void)str_adds(out, "\n\n");
 		pictures_tell(r->pictures, r->blind, out);
+		if (!r->blind && pictures_shown(r->pictures) > 0)
+			(void)str_adds(out,
+				"[Look at what is shown itself: tools do not read pictures.]\n");
 	}
 	return str_ok(out) ? 0 : -1;
 }

@@ -153,6 +153,33 @@ static void prompts(void **state)
 	torture(write_prompt);
 }
 
+static int take_enclosed(void)
+{
+	static const struct turn_file file = { TURN_PICTURE, "/m/a.png", "a.png", "image/png", 1,
+		false };
+	const struct turn_input in = { .turn = 1,
+		.conversation = "c",
+		.text = VIEW("@image:<b c.png>"),
+		.files = &file,
+		.nfiles = 1 };
+	struct str told = STR_INIT(4096);
+	struct pictures *p;
+	int rc = pictures_open(&p, NULL, &in, NULL);
+
+	pictures_tell(p, "none is", &told);
+	if (rc == 0 && (!str_ok(&told) || !pictures_at(p, 1)))
+		rc = -1;
+	pictures_free(&p);
+	str_release(&told);
+	return rc;
+}
+
+static void what_came_with_a_message(void **state)
+{
+	(void)state;
+	torture(take_enclosed);
+}
+
 static int describe_fault(void)
 {
 	struct fault f = FAULT_INIT;
@@ -267,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(streams),
+		cmocka_unit_test(what_came_with_a_message),
 		cmocka_unit_test(prompts),
 		cmocka_unit_test(faults),
 		cmocka_unit_test(histories),
