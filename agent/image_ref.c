@@ -3,8 +3,10 @@
 #include <strings.h>
 
 #include "agent/pictures.h"
+#include "base/file.h"
 
-#define MARK VIEW("@image:")
+#define MARK    VIEW("@image:")
+#define REF_MAX ((size_t)3 * PATH_SIZE) /* bytes that are looked at: all may be encoded */
 
 static bool is_word(char c)
 {
@@ -101,7 +103,7 @@ static int from_uri(struct view uri, struct str *path)
 bool image_ref_next(struct view text, size_t *at, struct str *path)
 {
 	while ((*at = find_mark(text, *at)) < text.n) {
-		struct view rest = view_from(text, *at + MARK.n);
+		struct view rest = view_cut(view_from(text, *at + MARK.n), REF_MAX);
 		struct view said = bare_path(rest);
 		size_t line = view_find(rest, '\n');
 

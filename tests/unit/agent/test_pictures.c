@@ -81,6 +81,19 @@ static void a_path_that_is_too_long_is_left_out(void **state)
 	str_release(&path);
 }
 
+static void many_marks_that_lead_nowhere_take_no_time(void **state)
+{
+	struct str text = STR_INIT(ENGINE_INPUT_MAX), path = STR_INIT(4095);
+	size_t at = 0;
+
+	(void)state;
+	while (str_adds(&text, "@image:<") == 0)
+		;
+	assert_false(image_ref_next(str_view(&text), &at, &path));
+	str_release(&text);
+	str_release(&path);
+}
+
 /* --- What came with a message ----------------------------------------------------------------- */
 
 static struct turn_input message(const char *text, size_t quoted, const struct turn_file *files,
@@ -153,7 +166,7 @@ static void on_loaded(void *arg)
 
 static void what_cannot_be_shown_is_told(void **state)
 {
-	const struct turn_input in = message("@image:<a\tb.png>", 0, NULL, 0);
+	const struct turn_input in = message("@image:<a\t图.png>", 0, NULL, 0);
 	struct str told = STR_INIT(1000);
 	struct pictures *p;
 	int loaded = 0;
@@ -164,7 +177,7 @@ static void what_cannot_be_shown_is_told(void **state)
 	assert_int_equal(1, loaded);
 	assert_true(pictures_loaded(p));
 	pictures_tell(p, NULL, &told);
-	assert_string_equal("[The picture a\\tb.png is not shown to you: pictures cannot be read "
+	assert_string_equal("[The picture a\\t图.png is not shown to you: pictures cannot be read "
 			    "here. Do not guess what it shows.]\n",
 		str_cstr(&told));
 	str_reset(&told);
@@ -179,6 +192,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(references_are_found),
 		cmocka_unit_test(a_path_that_is_too_long_is_left_out),
+		cmocka_unit_test(many_marks_that_lead_nowhere_take_no_time),
 		cmocka_unit_test(files_and_references_are_taken_once),
 		cmocka_unit_test(a_message_without_any_has_none),
 		cmocka_unit_test(what_cannot_be_shown_is_told),
