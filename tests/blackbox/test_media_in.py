@@ -4,11 +4,15 @@ left of it afterwards."""
 import base64
 import glob
 import os
+import random
 import re
 import stat
+import subprocess
+import sys
+import time
 
 import samples
-from harness import Case, alive, main, needs_hooks, wait_for
+from harness import HOOKS, Case, alive, main, needs_hooks, wait_for
 
 CONTENTS = {
     "picture.jpg": ("image", samples.jpeg(), None, "image/jpeg"),
@@ -19,6 +23,9 @@ CONTENTS = {
                     "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     "clip.mp4": ("video", samples.mp4(), None, "video/mp4"),
 }
+
+
+HALTS = ("media.open", "media.whole", "media.renamed", "media.commit")
 
 
 class Media(Case):
@@ -209,7 +216,7 @@ class Crashes(Media):
 
     @needs_hooks
     def test_halted_at_each_step(self):
-        for n, where in enumerate(("media.open", "media.whole", "media.renamed", "media.commit")):
+        for n, where in enumerate(HALTS):
             with self.subTest(where):
                 if n:
                     self.doCleanups()
@@ -219,6 +226,36 @@ class Crashes(Media):
                 self.sim.inject_file(b"whole", name="a.txt")
                 wait_for(lambda: not alive(pid), "the halt")
                 self.again()
+
+    def test_killed_at_random_moments(self):
+        """Every file is there in the end, once, whole and named once to the model. KAIRO_SEED runs the same choices again."""
+        seed = int(os.environ.get("KAIRO_SEED") or time.time_ns() % 10**9)
+        sys.stderr.write("KAIRO_SEED=%d " % seed)
+        chance = random.Random(seed)
+        self.kairo.config(media__merge_ms=0)
+        names = []
+        for _ in range(10):
+            for _ in range(chance.randrange(1, 4)):
+                names.append("f%02d.txt" % len(names))
+                self.sim.inject_file(b"x" * chance.choice((1, 5000, 300000)), name=names[-1])
+            halt = {"KAIRO_TEST_HALT": chance.choice(HALTS)} if HOOKS and chance.random() < 0.5 else None
+            p = self.kairo.popen("run", env=halt, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            end = time.monotonic() + chance.uniform(0.05, 0.5) * (3 if HOOKS else 1)
+            while time.monotonic() < end and p.poll() is None:
+                time.sleep(0.02)
+            p.kill()
+            p.wait()
+            self.kairo.children.remove(p)
+        self.kairo.start()
+        wait_for(lambda: self.kairo.db("SELECT count(*) FROM channel_media")[0][0] == len(names), "all messages")
+        self.kairo.idle()
+        self.assertEqual(sorted(self.kairo.db("SELECT name, state FROM channel_media")), [(n, 1) for n in names])
+        self.assertEqual({s for s, in self.kairo.db("SELECT state FROM channel_inbox")} - {2, 4}, set())
+        self.assertEqual([os.path.basename(f) for f in self.media()], names)
+        self.assertEqual(self.media("*/*/.*"), [])
+        told = "\n".join(self.prompts())
+        for name in names:
+            self.assertLessEqual(told.count("file %s, text/plain" % name), 1, name)
 
 
 if __name__ == "__main__":
