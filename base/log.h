@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/str.h"
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
@@ -42,5 +43,7 @@ void log_msg(struct log *l, enum log_level level, const char *room, const char *
 /* Secrets known to this process (tokens, keys): whatever text they turn up in, they are masked.
  * At most 256, each 8 to 4,096 bytes; shorter ones are refused (-1). Kept until log_close. */
 int log_add_secret(struct log *l, const char *secret, struct err *e);
+/* The same for text that goes elsewhere; appended. l NULL: nothing is masked. */
+int log_mask(const struct log *l, struct view in, struct str *out);
 
 #endif

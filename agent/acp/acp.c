@@ -31,13 +31,16 @@ void acp_emit(struct acp *a, const struct engine_event *ev)
 static void set_detail(struct acp *a, struct view detail)
 {
 	struct str safe = STR_INIT(1 << 20), shown = STR_INIT(1 << 20);
+	struct str masked = STR_INIT(1 << 20);
 
 	str_reset(&a->detail);
 	if (text_safe(view_cut(detail, utf8_cut(detail, 4 * DETAIL_MAX)), 0, &safe) == 0 &&
-		text_redact(str_view(&safe), &shown) == 0)
+		log_mask(a->log, str_view(&safe), &masked) == 0 &&
+		text_redact(str_view(&masked), &shown) == 0)
 		(void)str_add(&a->detail,
 			view_cut(str_view(&shown), utf8_cut(str_view(&shown), DETAIL_MAX)));
 	str_release(&safe);
+	str_release(&masked);
 	str_release(&shown);
 }
 

@@ -104,6 +104,19 @@ static void only_what_the_agent_takes_is_handed_over(void **state)
 	}
 }
 
+static void what_an_agent_says_of_its_end_shows_no_key(void **state)
+{
+	struct fix *f = *state;
+
+	write_file(f, FILES);
+	write_script(f,
+		"{\"session/prompt\":[{\"stderr\":\"cannot start with s3cret-of-files\\n\"},{\"exit\":3}]}");
+	again(f);
+	ask(f, "hello");
+	assert_int_equal(ENGINE_FAIL_AGENT_ENDED, f->fail);
+	assert_string_equal("it ended with exit code 3: cannot start with [redacted]", f->detail);
+}
+
 static void a_change_holds_from_the_next_session_on(void **state)
 {
 	struct fix *f = *state;
@@ -148,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(they_are_handed_over_in_new_load_and_resume),
 		T(only_what_the_agent_takes_is_handed_over),
+		T(what_an_agent_says_of_its_end_shows_no_key),
 		T(a_change_holds_from_the_next_session_on),
 		T(a_file_that_cannot_be_read_is_told_with_the_answer),
 	};

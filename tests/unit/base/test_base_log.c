@@ -215,6 +215,21 @@ static void known_secrets_are_masked_wherever_they_turn_up(void **state)
 	assert_string_equal(only_line(f), "r ([redacted]): x");
 }
 
+static void known_secrets_are_masked_in_other_texts_too(void **state)
+{
+	struct fixture *f = *state;
+	struct str out = STR_INIT(1000);
+
+	open_log(f, 0);
+	assert_int_equal(log_add_secret(f->l, "s3cr3t-one", &f->e), 0);
+	assert_int_equal(log_mask(f->l, VIEW("a s3cr3t-one and s3cr3t-on"), &out), 0);
+	assert_string_equal(str_cstr(&out), "a [redacted] and s3cr3t-on");
+	str_reset(&out);
+	assert_int_equal(log_mask(NULL, VIEW("s3cr3t-one"), &out), 0);
+	assert_string_equal(str_cstr(&out), "s3cr3t-one");
+	str_release(&out);
+}
+
 static void secrets_have_a_length_and_a_number(void **state)
 {
 	struct fixture *f = *state;
@@ -612,6 +627,7 @@ int main(void)
 		T(errno_is_left_alone),
 		T(nobody_forges_a_line),
 		T(known_secrets_are_masked_wherever_they_turn_up),
+		T(known_secrets_are_masked_in_other_texts_too),
 		T(secrets_have_a_length_and_a_number),
 		T(what_looks_like_a_secret_is_redacted_unasked),
 		T(no_cut_leaves_half_a_secret),
