@@ -1,11 +1,13 @@
 #include "agent/acp/work-private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/acp/output.h"
 #include "base/text.h"
 
 #define NOTICE_MAX (PAST_ANSWER_MAX + 4096)
+#define KEPT_MAX   ((size_t)256 << 10)
 
 /* --- Words for the user ----------------------------------------------------------------------- */
 
@@ -113,6 +115,83 @@ void result_lost(struct acp *a, struct task *k, bool gone)
 	str_release(&out);
 }
 
+/* --- Over our own end ------------------------------------------------------------------------- */
+
+/* A line each: language, conversation, what it does. None of them holds a tab or a line's end. */
+static void keep_task(struct acp *a, const struct task *k, struct str *out)
+{
+	const struct live *l = session_find(a, view_of(k->session));
+
+	if (!l || !l->key || strpbrk(l->key, "\t\n"))
+		return;
+	(void)str_addf(out, "%s\t%s\t", l->zh ? "zh" : "en", l->key);
+	add_name(k, out);
+	(void)str_addc(out, '\n');
+}
+
+void result_keep(struct acp *a)
+{
+	struct work *w = a->work;
+	struct str now = STR_INIT(KEPT_MAX);
+	struct err e = ERR_INIT;
+
+	for (int state = TASK_RUNNING; state <= TASK_ENDED; state++) {
+		struct task *k = NULL;
+
+		while ((k = tasks_each(w->tasks, VIEW_NONE, (enum task_state)state, k)) != NULL)
+			keep_task(a, k, &now);
+	}
+	if (!w->left && str_ok(&now) && !view_eq(str_view(&now), str_view(&w->kept))) {
+		if (store_note(a->store, a->name, "tasks", str_view(&now), &e) < 0)
+			log_warn(a->log, "acp", "background work is not remembered: %s", e.msg);
+		str_reset(&w->kept);
+		(void)str_add(&w->kept, str_view(&now));
+	}
+	str_release(&now);
+}
+
+int result_open(struct acp *a, struct err *e)
+{
+	a->work->kept = STR_INIT(KEPT_MAX);
+	if (store_noted(a->store, a->name, "tasks", &a->work->kept, e) < 0)
+		return -1;
+	a->work->left = a->work->kept.n > 0;
+	return 0;
+}
+
+static void tell_left(struct acp *a, struct view line)
+{
+	size_t n = view_find(line, '\t');
+	struct view key = view_from(line, n + 1);
+	size_t m = view_find(key, '\t');
+	char *name = strndup(key.p ? key.p : "", m);
+	struct live l = { .key = name, .zh = view_eqs(view_cut(line, n), "zh") };
+	struct str out = STR_INIT(NOTICE_MAX);
+
+	(void)str_adds(&out,
+		l.zh ? "Kairo 停过，智能体那时的后台任务也断了："
+		     : "Kairo was ended, and with it what the agent did in the background: ");
+	(void)str_add(&out, view_from(key, m + 1));
+	result_notice(a, &l, str_view(&out));
+	str_release(&out);
+	free(name);
+}
+
+void result_left(struct acp *a)
+{
+	struct view rest = str_view(&a->work->kept);
+
+	a->work->left = false;
+	while (rest.n > 0) {
+		size_t n = view_find(rest, '\n');
+
+		tell_left(a, view_cut(rest, n));
+		rest = view_from(rest, n + 1);
+	}
+}
+
+/* --- Reviews ---------------------------------------------------------------------------------- */
+
 /* What a review has said, headed by the tasks that it is about. */
 static void tell_review(struct acp *a, const struct live *l, const struct task *k, struct view text)
 {
@@ -126,8 +205,6 @@ static void tell_review(struct acp *a, const struct live *l, const struct task *
 	result_notice(a, l, str_view(&out));
 	str_release(&out);
 }
-
-/* --- Reviews ---------------------------------------------------------------------------------- */
 
 /* The first task of each thing that was said; one that nothing was said of shows its output. */
 static void tell_answers(struct acp *a, const struct live *l)

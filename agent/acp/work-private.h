@@ -16,8 +16,10 @@ struct work {
 	struct past *past;
 	struct timer *due, *wait; /* of the tasks; of the turn that is held or seeks its answer */
 	char *home;
-	char *reading; /* the session that is being played back; NULL: none */
-	bool busy;     /* it was told that there is background work */
+	char *reading;   /* the session that is being played back; NULL: none */
+	bool busy;       /* it was told that there is background work */
+	struct str kept; /* what is remembered of it for the next start */
+	bool left;       /* what was remembered is still to be told */
 
 	/* of the turn */
 	bool told;                         /* that it is held */
@@ -34,6 +36,10 @@ bool work_in_use(const struct acp *a, const char *session); /* it cannot be read
 /* result.c: what has come of background work, told to its user. */
 void result_notice(struct acp *a, const struct live *l, struct view text);
 void result_tell(struct acp *a, struct task *k); /* by what the task itself has to show */
+/* What runs is remembered, for it ends with us; and told at the next start. */
+int result_open(struct acp *a, struct err *e);
+void result_keep(struct acp *a);
+void result_left(struct acp *a);
 void result_lost(struct acp *a, struct task *k, bool gone); /* with the agent, else unheard of */
 /* A review is over. False: what it has said cannot be read yet. */
 bool result_review(struct acp *a, const char *session);

@@ -54,6 +54,8 @@ static void work_on_due(void *arg)
 	struct task *k;
 	bool blocked = false;
 
+	if (a->work->left)
+		result_left(a);
 	switch (tasks_due(a->work->tasks, loop_now(a->loop), &session, &k)) {
 	case DUE_NOTHING: break;
 	case DUE_REVIEW: blocked = !result_review(a, session); break;
@@ -192,6 +194,7 @@ static void refresh(struct acp *a)
 	else
 		timer_arm(a->work->due, next - loop_now(a->loop));
 	tell_busy(a);
+	result_keep(a);
 	if (a->state == ACP_HOLDING && !is_held(a)) {
 		timer_disarm(a->work->wait);
 		settle_begin(a);
@@ -278,8 +281,10 @@ int work_open(struct acp *a, const struct acp_env *env, struct err *e)
 		return err_set(e, E_NOMEM, "background work");
 	if (tasks_open(&w->tasks, e) < 0 || past_open(&w->past, e) < 0 ||
 		timer_new(&w->due, a->loop, work_on_due, a, e) < 0 ||
-		timer_new(&w->wait, a->loop, work_on_wait, a, e) < 0)
+		timer_new(&w->wait, a->loop, work_on_wait, a, e) < 0 || result_open(a, e) < 0)
 		return -1;
+	if (w->left)
+		timer_arm(w->due, 0);
 	return env->hooks_home ? open_hooks(a, e) : 0;
 }
 
@@ -295,6 +300,7 @@ void work_close(struct acp *a)
 	timer_free(&w->wait);
 	past_close(&w->past);
 	tasks_close(&w->tasks);
+	str_release(&w->kept);
 	free(w->reading);
 	free(w->home);
 	free(w);

@@ -505,6 +505,27 @@ static void a_new_conversation_leaves_it_at_work(void **state)
 	str_release(&reply);
 }
 
+static void what_our_own_end_has_cut_short_is_told_at_the_next_start(void **state)
+{
+	struct fix *f = *state;
+
+	with_hooks(f, BEGINS("," STARTED("b2") "," ENDED("b2")) LOADS("") "}");
+	ask(f, "hello");
+	for (int i = 0; i < PATIENCE && count(f, "=== hook 204") < 3; i++)
+		step(f);
+	str_reset(&f->notices);
+	with_hooks(f, "{" SAYS("hi") "}");
+	hear(f, "}{");
+	assert_string_equal("{user: Kairo was ended, and with it what the agent did in the "
+			    "background: Counts herons}{user: Kairo was ended, and with it what "
+			    "the agent did in the background: Counts herons}",
+		str_cstr(&f->notices));
+	str_reset(&f->notices);
+	with_hooks(f, "{" SAYS("hi") "}");
+	ask(f, "hello");
+	assert_string_equal("", str_cstr(&f->notices));
+}
+
 static void it_stands_in_the_status(void **state)
 {
 	struct fix *f = *state;
@@ -545,6 +566,7 @@ int main(void)
 		T(why_its_model_has_failed_is_told),
 		T(settings_wait_for_background_work_and_modes_are_refused),
 		T(a_new_conversation_leaves_it_at_work),
+		T(what_our_own_end_has_cut_short_is_told_at_the_next_start),
 		T(it_stands_in_the_status),
 	};
 
