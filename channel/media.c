@@ -83,7 +83,8 @@ int media_move(const struct room *r, int64_t from, int64_t to, struct err *e)
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-static int fill(struct media_row *m, const struct stmt *s)
+/* False: the row does not fit what we store ourselves. */
+static bool fill(struct media_row *m, const struct stmt *s)
 {
 	int64_t kind = stmt_col_int(s, 1), state = stmt_col_int(s, 4), why = stmt_col_int(s, 5);
 	int64_t unheard = stmt_col_int(s, 11);
@@ -96,16 +97,14 @@ static int fill(struct media_row *m, const struct stmt *s)
 	if (kind < CHAN_IMAGE || kind > CHAN_OTHER || state < MEDIA_WANTED || state > MEDIA_GONE ||
 		why < MEDIA_WELL || why >= MEDIA_WHYS || unheard < HEARD_TEXT ||
 		unheard > HEARD_DEAF)
-		return -1;
+		return false;
 	m->kind = (enum chan_item_kind)kind;
 	m->state = (enum media_state)state;
 	m->why = (enum media_why)why;
 	m->unheard = (enum heard)unheard;
-	if (copy_z(m->name, sizeof(m->name), stmt_col_text(s, 7)) < 0 ||
-		copy_z(m->type, sizeof(m->type), stmt_col_text(s, 8)) < 0 ||
-		copy_z(m->path, sizeof(m->path), stmt_col_text(s, 9)) < 0)
-		return -1;
-	return str_add(&m->heard, stmt_col_text(s, 10));
+	return copy_z(m->name, sizeof(m->name), stmt_col_text(s, 7)) == 0 &&
+	       copy_z(m->type, sizeof(m->type), stmt_col_text(s, 8)) == 0 &&
+	       copy_z(m->path, sizeof(m->path), stmt_col_text(s, 9)) == 0;
 }
 
 int media_load(const struct room *r, int64_t seq, struct media_list *out, struct err *e)
@@ -123,12 +122,16 @@ int media_load(const struct room *r, int64_t seq, struct media_list *out, struct
 	while ((rc = stmt_step(s, e)) == 1) {
 		struct media_row *m = &out->rows[out->n];
 
-		if (fill(m, s) == 0) {
-			out->n++;
+		if (!fill(m, s)) {
+			log_warn(r->log, "media", "row %lld is unfit and was left out",
+				(long long)m->id);
 			continue;
 		}
-		log_warn(r->log, "media", "row %lld is unfit and was left out", (long long)m->id);
-		str_release(&m->heard);
+		out->n++;
+		if (str_add(&m->heard, stmt_col_text(s, 10)) < 0) {
+			rc = err_set(e, E_NOMEM, "what was said in a voice");
+			break;
+		}
 	}
 	stmt_close(&s);
 	return rc;

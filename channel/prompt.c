@@ -43,6 +43,13 @@ static enum word kind_word(enum chan_item_kind kind)
 	return kinds[kind];
 }
 
+/* What could not be made of a part is missing in the whole. */
+static void done_with(struct str *part, struct str *whole)
+{
+	whole->failed = whole->failed || !str_ok(part);
+	str_release(part);
+}
+
 static void put_kind(struct str *out, enum control_language lang, const struct media_row *m)
 {
 	struct str kind = STR_INIT(64);
@@ -52,7 +59,7 @@ static void put_kind(struct str *out, enum control_language lang, const struct m
 		words(out, lang, W_OF_QUOTE, str_cstr(&kind));
 	else
 		str_add(out, str_view(&kind));
-	str_release(&kind);
+	done_with(&kind, out);
 }
 
 static void put_size(struct str *out, int64_t bytes)
@@ -84,7 +91,7 @@ static void put_why(struct str *out, const struct room *r, enum control_language
 
 	put_size(&limit, r->media_max);
 	words(out, lang, m->state == MEDIA_GONE ? W_WHY_GONE : whys[m->why], str_cstr(&limit));
-	str_release(&limit);
+	done_with(&limit, out);
 }
 
 /* --- Files ------------------------------------------------------------------------------------ */
@@ -123,8 +130,8 @@ static void put_failed(struct prompt *p, const struct room *r, enum control_lang
 	put_kind(&kind, lang, m);
 	put_why(&why, r, lang, m);
 	words(&p->text, lang, W_ATTACHMENT_FAILED, str_cstr(&kind), m->name, str_cstr(&why));
-	str_release(&kind);
-	str_release(&why);
+	done_with(&kind, &p->text);
+	done_with(&why, &p->text);
 }
 
 static void put_kept(struct prompt *p, enum control_language lang, const struct media_row *m,
@@ -141,9 +148,9 @@ static void put_kept(struct prompt *p, enum control_language lang, const struct 
 	}
 	words(&p->text, lang, W_ATTACHMENT, str_cstr(&kind), m->name, str_cstr(&type),
 		str_cstr(&size), path);
-	str_release(&kind);
-	str_release(&size);
-	str_release(&type);
+	done_with(&kind, &p->text);
+	done_with(&size, &p->text);
+	done_with(&type, &p->text);
 }
 
 /* Who tidies by hand may have taken a file away. */
@@ -185,7 +192,7 @@ static void put_heard(struct prompt *p, enum control_language lang)
 			str_addc(&p->text, '\n');
 		put_kind(&kind, lang, m);
 		words(&p->text, lang, W_HEARD, str_cstr(&kind), str_cstr(&m->heard));
-		str_release(&kind);
+		done_with(&kind, &p->text);
 	}
 }
 
@@ -197,7 +204,9 @@ static bool has_content(const struct prompt *p, struct view text)
 	for (size_t i = 0; i < p->list.n; i++) {
 		const struct media_row *m = &p->list.rows[i];
 
-		if (!m->quoted && m->state == MEDIA_FETCHED && !unheard(m))
+		if (m->quoted)
+			continue;
+		if (m->heard.n > 0 || (m->state == MEDIA_FETCHED && !unheard(m)))
 			return true;
 	}
 	return false;
@@ -260,9 +269,9 @@ static void put_lost(struct str *out, const struct room *r, enum control_languag
 	words_excerpt(&name, view_of(m->name), 60);
 	put_why(&why, r, lang, m);
 	words(out, lang, W_MEDIA_LOST, str_cstr(&kind), str_cstr(&name), str_cstr(&why));
-	str_release(&kind);
-	str_release(&name);
-	str_release(&why);
+	done_with(&kind, out);
+	done_with(&name, out);
+	done_with(&why, out);
 }
 
 /* Five pictures that failed alike are one sentence. */
@@ -286,8 +295,8 @@ static void put_sorry(struct str *out, const struct prompt *p, const struct room
 		str_reset(&before);
 		str_add(&before, str_view(&line));
 	}
-	str_release(&line);
-	str_release(&before);
+	done_with(&line, out);
+	done_with(&before, out);
 }
 
 int prompt_sorry(const struct prompt *p, const struct room *r, enum control_language lang,
@@ -313,7 +322,7 @@ static void put_kinds(struct str *out, enum control_language lang, const struct 
 			str_addf(out, "[%s]", str_cstr(&kind));
 		else if (n > 1)
 			str_addf(out, "[%s ×%d]", str_cstr(&kind), n);
-		str_release(&kind);
+		done_with(&kind, out);
 	}
 }
 

@@ -126,6 +126,14 @@ class Kinds(Media):
         self.assertTrue(prompt.startswith("which one?\n"), prompt)
         self.assertEqual(prompt.count("[attachment: picture "), 5)
 
+    def test_a_file_that_is_quoted_by_its_id_comes_again(self):
+        self.kairo.start()
+        sent = self.sim.inject_file(b"hello", name="a.txt")
+        path = re.search(r", (/[^\]]+)\]", self.prompt()).group(1)
+        self.sim.quote("what is in it?", sent[0]["id"])
+        self.assertEqual(self.prompt(2), "what is in it?\n[attachment: quoted file a.txt, text/plain, 5 B, %s]" % path)
+        self.assertEqual(len(self.sim.requests("cdn_download")), 1)
+
     def test_nothing_tells_where_it_was(self):
         self.kairo.start()
         self.sim.inject(messages=[{"media": {"kind": "file", "text": "kept", "name": "a.txt"}},
