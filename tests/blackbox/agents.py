@@ -112,6 +112,8 @@ class Resumes:
         self.assertEqual(self.ask("recall it"), ["It was heron-4711."])
         self.sim.inject("ponder it")
         self.prompted("ponder")
+        # One that dies sooner, before it has said a word, is asked once more.
+        wait_for(lambda: self.kairo.status()["turn"]["age_s"] >= 3, "the turn to have lasted")
         for pid in self.agents():
             os.kill(pid, signal.SIGKILL)
         wait_for(lambda: "ended" in self.sim.texts()[-1], "word of the agent's end")
