@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "channel/control-private.h"
+#include "channel/parcel.h"
 #include "channel/peer.h"
 #include "channel/quote.h"
 #include "channel/sql.h"
@@ -61,6 +62,7 @@ int control_apply(struct control *c, const struct control_settings *s, struct er
 	c->room.media_days = s->media_days;
 	c->room.media_keep = s->media_keep;
 	c->room.merge_ms = s->merge_ms;
+	c->room.file_max = s->file_max;
 	return 0;
 }
 
@@ -282,7 +284,9 @@ int control_open(struct control **out, const struct control_env *env,
 		.ears = env->ears,
 		.bot = c->bot,
 		.owner = c->owner,
-		.media = c->folder };
+		.media = c->folder,
+		.workspace = env->workspace,
+		.outgoing = env->outgoing };
 	if (!c->bot || !c->owner || !c->folder)
 		err_set(e, E_NOMEM, "the control");
 	else if (control_apply(c, s, e) == 0 && open_parts(c, env, e) == 0) {
@@ -477,21 +481,43 @@ static int check_reachable(struct control *c, const char *to, struct err *e)
 	return 0;
 }
 
-int control_send(struct control *c, const char *to, struct view text, struct err *e)
+static int queue_all(struct control *c, struct parcel *files, const char *to, struct view text,
+	struct err *e)
 {
-	bool empty = true;
+	bool empty = false;
+	int rc;
+
+	if (db_begin(c->room.db, e) < 0)
+		return -1;
+	rc = text.n ? outbox_add_markdown(c->outbox, to, PART_TEXT, 0, text, &empty, e) : 0;
+	if (rc == 0 && empty)
+		rc = err_set(e, E_FORMAT, "nothing of the text can be shown");
+	if (rc == 0)
+		rc = parcel_store(files, PART_TEXT, e);
+	return sql_end(c->room.db, rc, e);
+}
+
+int control_send(struct control *c, const char *to, struct view text, const struct view *paths,
+	size_t npaths, struct err *e)
+{
+	struct parcel *files = NULL;
 	int rc;
 
 	if (!to)
 		to = c->owner;
-	if (view_trim(text).n == 0 || text.n > ENGINE_INPUT_MAX || !utf8_valid(text))
+	if ((text.n || npaths == 0) &&
+		(view_trim(text).n == 0 || text.n > ENGINE_INPUT_MAX || !utf8_valid(text)))
 		return err_set(e, E_FORMAT, "the text is empty, over 1 MiB, or not valid UTF-8");
-	if (check_reachable(c, to, e) < 0 || db_begin(c->room.db, e) < 0)
+	if (check_reachable(c, to, e) < 0 || parcel_open(&files, &c->room, c->outbox, to, 0, e) < 0)
 		return -1;
-	rc = outbox_add_markdown(c->outbox, to, PART_TEXT, 0, text, &empty, e);
-	if (rc == 0 && empty)
-		rc = err_set(e, E_FORMAT, "nothing of the text can be shown");
-	rc = sql_end(c->room.db, rc, e);
+	rc = 0;
+	for (size_t i = 0; rc == 0 && i < npaths; i++)
+		rc = parcel_take(files, paths[i], VIEW_NONE, e);
+	if (rc == 0)
+		rc = queue_all(c, files, to, text, e);
+	if (rc == 0)
+		parcel_done(files);
+	parcel_close(&files);
 	outbox_kick(c->outbox);
 	return rc;
 }

@@ -33,6 +33,7 @@ struct control_settings {
 	int media_days;                   /* that received files are kept */
 	int64_t media_keep;               /* bytes of them all */
 	int64_t merge_ms; /* within which what is sent beside a picture belongs to it; 0: off */
+	int64_t file_max;                 /* bytes of a file that is sent */
 };
 
 struct control_env {
@@ -44,6 +45,9 @@ struct control_env {
 	int64_t deadline_ms;        /* of a turn; 0: TURN_DEADLINE_MS */
 	const char *bot_id, *owner; /* owner "": nobody is served */
 	const char *media;          /* folder of ours for what is received, 0700 */
+	/* Files are sent from the one, by way of copies in the other ($KAIRO_HOME/outgoing). NULL:
+	 * none can be. They outlive the control. */
+	const char *workspace, *outgoing;
 	/* What /status shows of rooms the channel does not see; may be NULL. */
 	void (*more_status)(void *arg, bool zh, struct str *out);
 	/* The answer to /policy: what requests from the phone may do. */
@@ -83,9 +87,11 @@ int control_status(struct control *c, struct control_status *out, struct err *e)
 int control_pause(struct control *c, bool on, struct err *e); /* kept over a restart */
 /* *stopped: whether a turn was running; *dropped: messages removed (all only). */
 int control_stop(struct control *c, bool all, bool *stopped, int *dropped, struct err *e);
-/* Queue a text to a user by way of the outbox. E_DENIED: the reply window is closed or the user is
- * not known; the message says which. to NULL: the owner. */
-int control_send(struct control *c, const char *to, struct view text, struct err *e);
+/* Queue a text (empty: none) and behind it files to a user by way of the outbox. All of it or, with
+ * -1, nothing. E_DENIED: the reply window is closed or the user is not known, or a file may not be
+ * sent; the message says which. paths are absolute. to NULL: the owner. */
+int control_send(struct control *c, const char *to, struct view text, const struct view *paths,
+	size_t npaths, struct err *e);
 /* A prompt from the terminal, through the FIFO as one of the owner's; its events come to cb instead
  * of the phone. */
 typedef void control_ask_cb(void *arg, const struct engine_event *ev);

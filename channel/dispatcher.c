@@ -1,6 +1,8 @@
 #include "channel/dispatcher.h"
 
 #include "base/testhook.h"
+#include "channel/outfolder.h"
+#include "channel/parcel.h"
 #include "channel/peer.h"
 #include "channel/prompt.h"
 #include "channel/sql.h"
@@ -23,8 +25,7 @@ struct ending {
 	enum inbox_state row;
 	enum engine_fail fail;
 	char detail[301];
-	struct view text; /* into the event, or into kept */
-	struct str kept;
+	struct str text;
 	bool acted, history_lost;
 };
 
@@ -39,14 +40,16 @@ struct dispatcher {
 	void *arg;
 
 	bool running;
-	char typing[CHAN_ID_MAX + 1]; /* user it is shown to; "": nobody */
-	bool failing;                 /* the database failed at the last try; logged once */
-	struct inbox_item item;       /* of the running turn; seq 0: none */
-	struct prompt prompt;         /* of item */
-	int64_t awaited; /* the head, which item holds, is not ready; 0: none is awaited */
-	int64_t dropped; /* it was stopped while it was awaited */
+	bool failing;           /* the database failed at the last try; logged once */
+	struct inbox_item item; /* of the running turn; seq 0: none */
+	struct prompt prompt;   /* of item */
+	int64_t awaited;        /* the head, which item holds, is not ready; 0: none is awaited */
+	int64_t dropped;        /* it was stopped while it was awaited */
+	struct str note;        /* ahead of its text: what the agent is to be told */
+	bool streamed;          /* a terminal has been shown some of its answer */
 	uint64_t turn;
 	enum fate fate;
+	struct parcel *parcel; /* the files of it; NULL: none can be taken */
 	struct ending ending;
 	bool pending; /* it ended, but could not be stored yet */
 	uint64_t handled, failed;
@@ -73,26 +76,9 @@ static bool from_phone(const struct dispatcher *d)
 	return d->item.origin == ORIGIN_PHONE;
 }
 
-static void show_typing(struct dispatcher *d, const char *user, bool on)
-{
-	struct peer peer;
-
-	if (peer_load(d->room, user, &peer, NULL) != 1)
-		peer.token[0] = '\0';
-	d->room->channel->ops->typing(d->room->channel, user, peer.token, on);
-}
-
 static void typing(struct dispatcher *d, bool on)
 {
-	const char *user = on && from_phone(d) ? d->item.user : "";
-
-	if (strcmp(user, d->typing) == 0)
-		return;
-	if (*d->typing)
-		show_typing(d, d->typing, false);
-	(void)copy_z(d->typing, sizeof(d->typing), view_of(user));
-	if (*user)
-		show_typing(d, user, true);
+	outbox_typing(d->outbox, on && from_phone(d) ? d->item.user : NULL);
 }
 
 static void hurry(struct dispatcher *d, bool on)
@@ -131,17 +117,17 @@ static int say_answer(struct dispatcher *d, bool *empty, struct err *e)
 	struct str s = STR_INIT(ENGINE_ANSWER_MAX + 16384);
 	int rc;
 
-	*empty = view_trim(end->text).n == 0;
+	*empty = view_trim(str_view(&end->text)).n == 0;
 	if (*empty)
 		return 0;
-	str_add(&s, view_cut(end->text, ENGINE_ANSWER_MAX));
+	str_add(&s, str_view(&end->text));
 	if (end->history_lost) {
 		str_adds(&s, "\n\n");
 		words(&s, peer_lang(d->room, d->item.user), W_HISTORY_LOST);
 	}
-	rc = str_ok(&s) ? outbox_add_markdown(d->outbox, d->item.user, PART_ANSWER, d->turn,
-				  str_view(&s), empty, e)
-	                : err_set(e, E_NOMEM, "an answer of %zu bytes", end->text.n);
+	rc = str_ok(&s)
+	             ? outbox_add_answer(d->outbox, d->item.user, d->turn, str_view(&s), empty, e)
+	             : err_set(e, E_NOMEM, "an answer of %zu bytes", end->text.n);
 	str_release(&s);
 	return rc;
 }
@@ -177,11 +163,12 @@ static int say_end(struct dispatcher *d, struct err *e)
 		return 0;
 	if (end->row == INBOX_INTERRUPTED)
 		return say_interrupted(d, e);
-	if (say_answer(d, &empty, e) < 0)
+	if (say_answer(d, &empty, e) < 0 ||
+		(d->parcel && parcel_store(d->parcel, PART_ANSWER, e) < 0))
 		return -1;
 	if (end->fail != ENGINE_OK)
 		return say_failure(d, end->fail, e);
-	if (!empty)
+	if (!empty || (d->parcel && !parcel_empty(d->parcel)))
 		return 0;
 	end->row = INBOX_FAILED;
 	return say_failure(d, ENGINE_FAIL_EMPTY, e);
@@ -211,21 +198,12 @@ static void go_idle(struct dispatcher *d)
 	d->item.seq = 0;
 	d->turn = 0;
 	d->pending = false;
-	str_release(&d->ending.kept);
+	if (d->parcel)
+		parcel_done(d->parcel);
+	parcel_close(&d->parcel);
+	str_release(&d->ending.text);
 	outbox_kick(d->outbox);
 	dispatcher_kick(d);
-}
-
-/* The answer outlives the event when the disk does not take it now. */
-static void keep_end(struct dispatcher *d)
-{
-	struct ending *end = &d->ending;
-
-	end->kept = (struct str)STR_INIT(ENGINE_ANSWER_MAX);
-	if (str_add(&end->kept, view_cut(end->text, ENGINE_ANSWER_MAX)) < 0)
-		end->fail = ENGINE_FAIL_STORAGE;
-	end->text = str_view(&end->kept);
-	d->pending = true;
 }
 
 static void end_turn(struct dispatcher *d, const struct engine_event *ev)
@@ -249,7 +227,7 @@ static void end_turn(struct dispatcher *d, const struct engine_event *ev)
 		go_idle(d);
 		return;
 	}
-	keep_end(d);
+	d->pending = true;
 	failed(d, &e);
 }
 
@@ -267,36 +245,76 @@ static enum inbox_state row_of(const struct dispatcher *d, enum engine_fail fail
 	return fail == ENGINE_OK ? INBOX_DONE : INBOX_FAILED;
 }
 
-static void set_ending(struct dispatcher *d, enum engine_fail fail, struct view text,
-	const char *detail, bool acted)
+/* What the answer wants sent goes into the parcel, and what it says into the ending, where it
+ * outlives the event: the disk may not take it now. */
+static int take_answer(struct dispatcher *d, struct view text, struct err *e)
 {
-	struct view why = view_of(detail);
+	struct str *out = &d->ending.text;
+	bool whole = d->ending.fail == ENGINE_OK;
 
-	d->ending = (struct ending){ .row = row_of(d, fail),
-		.fail = fail,
-		.text = text,
-		.acted = acted,
-		.kept = STR_INIT(ENGINE_ANSWER_MAX) };
+	if (d->parcel && d->ending.row != INBOX_INTERRUPTED)
+		return parcel_answer(d->parcel, text, whole, out, e);
+	return str_add(out, view_cut(text, ENGINE_ANSWER_MAX)) < 0
+	               ? err_set(e, E_NOMEM, "an answer of %zu bytes", text.n)
+	               : 0;
+}
+
+static void set_ending(struct dispatcher *d, const struct engine_event *ev)
+{
+	struct err e = ERR_INIT;
+
+	str_release(&d->ending.text);
+	d->ending = (struct ending){ .row = row_of(d, ev->fail),
+		.fail = ev->fail,
+		.acted = ev->acted,
+		.text = STR_INIT(ENGINE_ANSWER_MAX) };
 	(void)copy_z(d->ending.detail, sizeof(d->ending.detail),
-		view_cut(why, sizeof(d->ending.detail) - 1));
+		view_cut(view_of(ev->detail), sizeof(d->ending.detail) - 1));
+	if (take_answer(d, ev->text, &e) == 0)
+		return;
+	log_error(d->room->log, "dispatch", "%s", e.msg);
+	d->ending.fail = ENGINE_FAIL_STORAGE;
 }
 
 /* --- Events ----------------------------------------------------------------------------------- */
 
+/* A terminal is told where files are: behind what it has been shown, or of what it is yet to be. */
+static void name_files(struct dispatcher *d, const struct engine_event *done, struct str *text)
+{
+	struct engine_event ev = { .type = ENGINE_TEXT, .turn = done->turn };
+	struct str names = STR_INIT(1 << 20);
+
+	parcel_name(d->room, d->item.user, &names);
+	ev.text = str_view(&names);
+	if (names.n > 0 && d->streamed) {
+		d->on_event(d->arg, d->item.seq, &ev);
+	} else if (names.n > 0) {
+		str_add(text, done->text);
+		str_add(text, ev.text);
+	}
+	str_release(&names);
+}
+
 static void on_done(struct dispatcher *d, const struct engine_event *ev)
 {
 	struct engine_event copy = *ev;
+	struct str text = STR_INIT(2 * ENGINE_ANSWER_MAX);
 	int64_t seq = d->item.seq;
-	bool tell = !from_phone(d) && d->fate != FATE_ABANDONED;
+	bool tell = !from_phone(d) && d->fate != FATE_ABANDONED && d->on_event;
 
 	log_info(d->room->log, "dispatch", "turn %llu ended: %s%s%s", (unsigned long long)d->turn,
 		engine_fail_name(ev->fail), ev->detail && *ev->detail ? ": " : "",
 		ev->detail ? ev->detail : "");
-	set_ending(d, ev->fail, ev->text, ev->detail, ev->acted);
+	set_ending(d, ev);
+	if (tell && ev->fail == ENGINE_OK)
+		name_files(d, ev, &text);
 	end_turn(d, ev);
 	copy.save = NULL;
-	if (tell && d->on_event)
+	if (text.n > 0 && str_ok(&text))
+		copy.text = str_view(&text);
+	if (tell)
 		d->on_event(d->arg, seq, &copy);
+	str_release(&text);
 }
 
 /* Background work of an agent has something to say: to the user whose conversation it belongs to,
@@ -338,6 +356,7 @@ static void dispatcher_on_event(void *arg, const struct engine_event *ev)
 			questions_watch(d->questions, ev->id);
 		else if (ev->type == ENGINE_WITHDRAWN)
 			questions_over(d->questions, ev->id);
+		d->streamed = d->streamed || ev->type == ENGINE_TEXT;
 		if (d->on_event)
 			d->on_event(d->arg, d->item.seq, ev);
 		return;
@@ -348,6 +367,16 @@ static void dispatcher_on_event(void *arg, const struct engine_event *ev)
 	} else if (ev->type == ENGINE_WITHDRAWN) {
 		questions_over(d->questions, ev->id);
 	}
+}
+
+static int on_deliver(void *arg, uint64_t turn, struct view path, struct view caption,
+	struct err *e)
+{
+	struct dispatcher *d = arg;
+
+	(void)turn; /* the running one */
+	return d->parcel ? parcel_take(d->parcel, path, caption, e)
+	                 : err_set(e, E_UNSUPPORTED, "no file can be sent from here");
 }
 
 static void on_answer(void *arg, const char *id, int choice, bool stops)
@@ -402,6 +431,10 @@ static int store_start(struct dispatcher *d, struct err *e)
 		rc = sql_set_meta(d->room->db, "turn", ++turn, e);
 	if (rc == 0)
 		rc = inbox_move(d->room, d->item.seq, INBOX_RUNNING, (uint64_t)turn, e);
+	str_reset(&d->note);
+	/* A command of the engine's stands alone. */
+	if (rc == 0 && from_phone(d) && !view_starts(str_view(&d->prompt.text), VIEW("/")))
+		rc = parcel_note(d->room, d->item.user, &d->note, e);
 	if (rc == 0)
 		rc = tell_unheard(d, e);
 	if (rc == 0)
@@ -411,8 +444,20 @@ static int store_start(struct dispatcher *d, struct err *e)
 	return rc;
 }
 
+/* The folder for files is there, and those of the phone's turn have a place to go. */
+static void begin_files(struct dispatcher *d)
+{
+	struct err e = ERR_INIT;
+
+	outfolder_begin(d->room);
+	if (from_phone(d) && d->room->workspace &&
+		parcel_open(&d->parcel, d->room, d->outbox, d->item.user, d->turn, &e) < 0)
+		log_warn(d->room->log, "dispatch", "%s", e.msg);
+}
+
 static void start(struct dispatcher *d)
 {
+	struct str text = STR_INIT(INBOX_TEXT_MAX + 65536);
 	struct turn_input in = { .turn = d->turn,
 		.conversation = d->item.user,
 		.origin = d->item.origin,
@@ -426,6 +471,13 @@ static void start(struct dispatcher *d)
 		.media = d->prompt.media };
 	struct err e = ERR_INIT;
 
+	if (d->note.n > 0 && str_add(&text, str_view(&d->note)) == 0 &&
+		str_add(&text, in.text) == 0) {
+		in.text = str_view(&text);
+		in.quoted += d->note.n;
+	}
+	d->streamed = false;
+	begin_files(d);
 	test_halt("turn.start");
 	log_info(d->room->log, "dispatch", "turn %llu starts with message %s",
 		(unsigned long long)d->turn, *d->item.id ? d->item.id : "of the terminal");
@@ -440,6 +492,7 @@ static void start(struct dispatcher *d)
 
 		on_done(d, &ev);
 	}
+	str_release(&text);
 }
 
 /* The next message of somebody who is served. 1, 0, -1. */
@@ -559,6 +612,11 @@ static void on_kick(void *arg)
 
 	if (d->item.seq || turns_running(d->turns))
 		return;
+	/* The next turn might change what the last one wants sent. */
+	if (outbox_copying(d->outbox)) {
+		dispatcher_kick(d);
+		return;
+	}
 	if (d->running)
 		take(d);
 	else if (d->idle) {
@@ -624,15 +682,16 @@ int dispatcher_open(struct dispatcher **out, const struct dispatcher_env *env, s
 	d->media = env->media;
 	d->on_event = env->on_event;
 	d->arg = env->arg;
-	d->ending.kept = (struct str)STR_INIT(ENGINE_ANSWER_MAX);
+	d->ending.text = (struct str)STR_INIT(ENGINE_ANSWER_MAX);
+	d->note = (struct str)STR_INIT(65536);
 	inbox_item_init(&d->item);
 	prompt_init(&d->prompt);
 	if (timer_new(&d->kick, l, on_kick, d, e) < 0 ||
 		timer_new(&d->progress, l, on_progress, d, e) < 0 ||
 		timer_new(&d->store, l, on_store, d, e) < 0 ||
 		questions_open(&d->questions, d->room, d->outbox, on_answer, d, e) < 0 ||
-		turns_open(&d->turns, l, env->engine, env->deadline_ms, dispatcher_on_event, NULL,
-			d, d->room->log, e) < 0 ||
+		turns_open(&d->turns, l, env->engine, env->deadline_ms, dispatcher_on_event,
+			on_deliver, d, d->room->log, e) < 0 ||
 		heal(d, e) < 0) {
 		dispatcher_close(&d);
 		return -1;
@@ -657,7 +716,9 @@ void dispatcher_close(struct dispatcher **dp)
 	timer_free(&d->store);
 	inbox_item_release(&d->item);
 	prompt_release(&d->prompt);
-	str_release(&d->ending.kept);
+	str_release(&d->note);
+	parcel_close(&d->parcel);
+	str_release(&d->ending.text);
 	free(d);
 }
 
@@ -711,7 +772,11 @@ static bool end_early(struct dispatcher *d, enum fate fate)
 
 bool dispatcher_stop(struct dispatcher *d)
 {
-	return end_early(d, FATE_STOPPED);
+	bool ran = end_early(d, FATE_STOPPED);
+
+	if (ran)
+		parcel_close(&d->parcel); /* what was being copied for it is not any more */
+	return ran;
 }
 
 const char *dispatcher_awaits(const struct dispatcher *d)

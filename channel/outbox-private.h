@@ -1,9 +1,11 @@
-/* channel/outbox-private.h: shared by outbox.c (what is queued) and outbox_send.c (what flies). */
+/* channel/outbox-private.h: shared by outbox.c (what is queued), outbox_send.c (what flies) and
+ * outbox_file.c (what is a file). */
 #ifndef CHANNEL_OUTBOX_PRIVATE_H
 #define CHANNEL_OUTBOX_PRIVATE_H
 
 #include "channel/outbox.h"
 #include "channel/peer.h"
+#include "channel/presence.h"
 
 #define OUTBOX_NEWS 64
 
@@ -35,6 +37,12 @@ struct outbox {
 	enum chan_outcome outcome;
 	char message_id[32];
 	char why[200];
+
+	struct spool *spool;   /* NULL: no file can be sent */
+	bool sweep;            /* something in it may not be needed any more */
+	struct chan_file file; /* in flight; fd -1: none */
+	struct timer *uploading;
+	struct presence presence;
 
 	struct lane *lanes;
 	size_t nlanes;
@@ -76,6 +84,23 @@ int outbox_move(struct outbox *o, struct part_ref ref, enum part_state to, const
 int outbox_move_each(struct outbox *o, int rc, struct part_refs *refs, enum part_state to,
 	const char *why, int *n, struct err *e);
 struct lane *outbox_lane(struct outbox *o, const char *user); /* NULL: no memory */
+
+/* Cut so that a following "more follows" has room where it may be needed. */
+int outbox_cut(const struct room *r, struct view text, const struct part_rule *rule,
+	struct chunks *c, struct err *e);
+int outbox_add_chunks(struct outbox *o, struct part_new *n, const struct chunks *c, int64_t *last,
+	struct err *e);
+
+/* outbox_file.c */
+bool outbox_is_file(const struct part *p);
+int outbox_files_open(struct outbox *o, struct err *e); /* the spool, and what a crash cut off */
+void outbox_files_close(struct outbox *o);
+/* The part in flight is a file: fills o->file. -1: its copy cannot be read. */
+int outbox_file_open(struct outbox *o, struct err *e);
+void outbox_file_close(struct outbox *o); /* it has landed, however */
+int outbox_file_arrived(struct outbox *o, struct err *e);
+/* The part does not go, for this reason: its user hears of it, and gets what stands in for it. */
+int outbox_file_lost(struct outbox *o, struct part_ref ref, const char *why, struct err *e);
 
 /* The step the timer runs: stores an outcome, or begins the next send. */
 void outbox_step(struct outbox *o);

@@ -186,7 +186,9 @@ int outbox_open(struct outbox **out, const struct room *r, struct err *e)
 	o->room = r;
 	part_init(&o->part);
 	o->shout.text = (struct str)STR_INIT(PART_TEXT_MAX);
-	if (timer_new(&o->timer, r->loop, on_timer, o, e) < 0 || heal(o, e) < 0) {
+	o->file.fd = -1;
+	if (timer_new(&o->timer, r->loop, on_timer, o, e) < 0 || heal(o, e) < 0 ||
+		outbox_files_open(o, e) < 0) {
 		outbox_close(&o);
 		return -1;
 	}
@@ -203,6 +205,7 @@ void outbox_close(struct outbox **op)
 		return;
 	if (o->flight == FLIGHT_SENT || o->flight == FLIGHT_SHOUT)
 		o->room->channel->ops->abort_send(o->room->channel);
+	outbox_files_close(o);
 	timer_free(&o->timer);
 	part_release(&o->part);
 	str_release(&o->shout.text);
@@ -241,8 +244,7 @@ void outbox_kick(struct outbox *o)
 
 /* --- Adding ----------------------------------------------------------------------------------- */
 
-/* Cut so that a following "more follows" has room where it may be needed. */
-static int cut(const struct room *r, struct view text, const struct part_rule *rule,
+int outbox_cut(const struct room *r, struct view text, const struct part_rule *rule,
 	struct chunks *c, struct err *e)
 {
 	size_t limit = rule->whole ? CHUNK_LIMIT_MAX : r->text_limit;
@@ -273,7 +275,7 @@ static int add_chunk(struct outbox *o, const struct part_new *n, bool cut_off, i
 	return rc;
 }
 
-static int add_chunks(struct outbox *o, struct part_new *n, const struct chunks *c, int64_t *last,
+int outbox_add_chunks(struct outbox *o, struct part_new *n, const struct chunks *c, int64_t *last,
 	struct err *e)
 {
 	int rc = 0;
@@ -294,11 +296,11 @@ static int add(struct outbox *o, const struct part_new *like, struct view text, 
 	const struct part_rule *rule = &part_rules[like->kind];
 	struct part_new n = *like;
 	struct chunks c = { NULL, 0, STR_INIT(FORMAT_OUT_MAX) };
-	int rc = cut(o->room, text, rule, &c, e);
+	int rc = outbox_cut(o->room, text, rule, &c, e);
 
 	n.urgent = rule->urgent;
 	if (rc == 0)
-		rc = add_chunks(o, &n, &c, last, e);
+		rc = outbox_add_chunks(o, &n, &c, last, e);
 	chunks_release(&c);
 	return rc;
 }
@@ -463,6 +465,7 @@ void outbox_fence(struct outbox *o, const char *user, uint64_t turn)
 	o->stopped = mine;
 	o->outcome = CHAN_UNKNOWN;
 	o->message_id[0] = '\0';
+	outbox_file_close(o);
 	(void)copy_z(o->why, sizeof(o->why), VIEW("aborted by /stop"));
 	outbox_kick(o);
 }
@@ -479,6 +482,7 @@ int outbox_drop(struct outbox *o, const char *user, uint64_t turn, int *n, struc
 	else
 		rc = part_select(o->room, &refs, e,
 			"state = 0 AND user = ? AND kind IN (0, 3) ORDER BY place, sub", "s", user);
+	o->sweep = true;
 	if (outbox_move_each(o, rc, &refs, PART_DROPPED, "stopped", n, e) < 0)
 		return -1;
 	if (o->flight != FLIGHT_LANDED || !o->stopped)

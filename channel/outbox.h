@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "channel/part.h"
 #include "channel/room.h"
+#include "channel/spool.h"
 
 #define OUTBOX_ATTEMPTS    3    /* of one part, restarts included */
 #define OUTBOX_PARTS_MAX   1000 /* of one answer; the rest is cut off, and said to be */
@@ -25,6 +26,8 @@
 #define OUTBOX_EXPIRED_MS  5000
 #define OUTBOX_RECUT       1800 /* characters: what is longer is cut again after a bare refusal */
 #define OUTBOX_AUTO        4    /* parked parts that go when the user writes anything */
+#define OUTBOX_TYPING_MS   3000 /* an upload that takes longer is shown as typing */
+#define OUTBOX_LONG        ((size_t)256 << 10) /* bytes of an answer that are formatted */
 
 struct outbox;
 
@@ -44,11 +47,31 @@ void outbox_halt(struct outbox *o, void (*cb)(void *), void *arg);
 bool outbox_flying(const struct outbox *o);
 void outbox_kick(struct outbox *o);
 void outbox_link(struct outbox *o, enum chan_link link);
+/* A turn works for this user: shown while it does. NULL: for none. */
+void outbox_typing(struct outbox *o, const char *user);
 
 /* Plain text (of ours), or Markdown (of an engine) that is formatted first. Cut into as many parts
  * as it needs; *last (or NULL) is the last of them. */
 int outbox_add(struct outbox *o, const char *user, enum part_kind kind, uint64_t turn,
 	struct view text, int64_t *last, struct err *e);
+/* The answer of a turn. One of more parts than may still be sent goes as its first part and a file
+ * with all of it; what the file stands for is kept, and is parked text when the file fails. */
+int outbox_add_answer(struct outbox *o, const char *user, uint64_t turn, struct view markdown,
+	bool *empty, struct err *e);
+/* A file behind what is queued; its copy was begun in outbox_spool(). */
+struct outbox_file {
+	const char *spool; /* id of the copy */
+	const char *name, *source;
+	int64_t size;
+	struct view caption; /* a part of its own ahead of it; empty: none */
+};
+int outbox_add_file(struct outbox *o, const char *user, enum part_kind kind, uint64_t turn,
+	const struct outbox_file *f, struct err *e);
+/* "NAME could not be sent", why (SPOOL_... or CHAN_UPLOAD_...), and where it still is. */
+int outbox_file_failed(struct outbox *o, const char *user, uint64_t turn, const char *name,
+	const char *why, const char *source, struct err *e);
+struct spool *outbox_spool(struct outbox *o); /* NULL: no file can be sent */
+bool outbox_copying(const struct outbox *o);  /* a file that is to go has not been copied yet */
 int outbox_add_markdown(struct outbox *o, const char *user, enum part_kind kind, uint64_t turn,
 	struct view markdown, bool *empty, struct err *e);
 /* One text of the table in the user's language. */

@@ -85,8 +85,8 @@ static int lane_head(struct outbox *o, const char *user, struct part *p, struct 
 			rc = park(o, user, -1, "the reply window is over", e);
 		else if (!p->counted && peer->sends >= part_rules[p->kind].cap)
 			rc = park_spent(o, p, peer, e);
-		else
-			return 1;
+		else /* what is still being copied holds up what is behind it */
+			return !outbox_is_file(p) || p->file.md5[0];
 		if (rc < 0)
 			return -1;
 	}
@@ -178,8 +178,9 @@ static int say_more(struct outbox *o, struct part *p, const struct peer *peer, i
 	words(&note, peer_lang(o->room, p->user), W_MORE_FOLLOWS);
 	if (!str_ok(&note)) {
 		rc = err_set(e, E_NOMEM, "a reply");
-	} else if (utf8_count(str_view(&p->text)) + utf8_count(str_view(&note)) + 2 >
-		   o->room->text_limit) {
+	} else if (outbox_is_file(p) ||
+		   utf8_count(str_view(&p->text)) + utf8_count(str_view(&note)) + 2 >
+			   o->room->text_limit) {
 		rc = tell_more(o, peer, sends, e);
 	} else {
 		str_adds(&p->text, "\n\n");
@@ -210,6 +211,7 @@ static int prepare(struct outbox *o, struct part *p, const struct peer *peer, st
 
 static void land(struct outbox *o, enum chan_outcome what, const char *message_id, const char *why)
 {
+	outbox_file_close(o);
 	o->flight = FLIGHT_LANDED;
 	o->outcome = what;
 	o->stopped = false;
@@ -236,7 +238,15 @@ static void launch(struct outbox *o)
 	struct err e = ERR_INIT;
 
 	o->flight = FLIGHT_SENT;
-	if (o->room->channel->ops->send(o->room->channel, &s, outbox_on_sent, o, &e) < 0) {
+	if (outbox_is_file(&o->part)) {
+		s.text = VIEW_NONE;
+		s.file = &o->file;
+	}
+	if (s.file && outbox_file_open(o, &e) < 0) {
+		log_warn(o->room->log, "outbox", "%s: %s", o->part.file.name, e.msg);
+		land(o, CHAN_NOT_UPLOADED, "", CHAN_UPLOAD_UNREADABLE);
+		outbox_kick(o);
+	} else if (o->room->channel->ops->send(o->room->channel, &s, outbox_on_sent, o, &e) < 0) {
 		land(o, CHAN_NOT_SENT, "", e.msg);
 		outbox_kick(o);
 	}
@@ -319,7 +329,8 @@ static int recut(struct outbox *o, struct err *e)
 		.word = -1 };
 	int rc;
 
-	if (p->kind == PART_QUESTION || utf8_count(str_view(&p->text)) <= OUTBOX_RECUT)
+	if (p->kind == PART_QUESTION || outbox_is_file(p) ||
+		utf8_count(str_view(&p->text)) <= OUTBOX_RECUT)
 		return 0;
 	rc = chunk_text(str_view(&p->text), OUTBOX_RECUT, &c, e);
 	if (rc == 0 && c.n > 1)
@@ -370,7 +381,8 @@ static int release_unsent(struct outbox *o, const char *user, struct err *e)
 static int arrived(struct outbox *o, enum part_state to, struct err *e)
 {
 	o->expired = false;
-	if (outbox_move(o, ref_of(&o->part), to, "", e) < 0)
+	if (outbox_move(o, ref_of(&o->part), to, "", e) < 0 ||
+		(outbox_is_file(&o->part) && outbox_file_arrived(o, e) < 0))
 		return -1;
 	return release_unsent(o, o->part.user, e);
 }
@@ -384,12 +396,31 @@ static int expired(struct outbox *o, struct err *e)
 	return hold(o, OUTBOX_EXPIRED_MS, "the login has expired", e);
 }
 
+/* For whoever quotes it. */
+static int remember(struct outbox *o, struct err *e)
+{
+	const struct part *p = &o->part;
+	bool file = outbox_is_file(p);
+
+	return quote_remember(o->room, p->user, o->message_id, file ? VIEW("") : str_view(&p->text),
+		file ? p->file.name : "", e);
+}
+
+/* Never again in this form. */
+static int refused(struct outbox *o, struct err *e)
+{
+	if (!outbox_is_file(&o->part))
+		return lost(o, PART_REFUSED, W_PART_REFUSED, e);
+	return outbox_file_lost(o, ref_of(&o->part),
+		o->outcome == CHAN_NOT_UPLOADED ? o->why : CHAN_UPLOAD_REFUSED, e);
+}
+
 static int apply(struct outbox *o, struct err *e)
 {
 	struct part *p = &o->part;
 	bool first = p->refusals == 0;
 
-	if (o->outcome == CHAN_NOT_SENT && p->counted) {
+	if ((o->outcome == CHAN_NOT_SENT || o->outcome == CHAN_NOT_UPLOADED) && p->counted) {
 		p->counted = false;
 		if (peer_spend(o->room, p->user, -1, e) < 0)
 			return -1;
@@ -401,11 +432,7 @@ static int apply(struct outbox *o, struct err *e)
 	if (part_landed(o->room, p, o->outcome, o->message_id, e) < 0)
 		return -1;
 	switch (o->outcome) {
-	case CHAN_ACCEPTED:
-		return quote_remember(o->room, p->user, o->message_id, str_view(&p->text), "", e) <
-		                       0
-		               ? -1
-		               : arrived(o, PART_ACCEPTED, e);
+	case CHAN_ACCEPTED: return remember(o, e) < 0 ? -1 : arrived(o, PART_ACCEPTED, e);
 	case CHAN_UNCONFIRMED: return arrived(o, PART_UNCONFIRMED, e);
 	case CHAN_NOT_SENT:
 	case CHAN_UNKNOWN: return broken(o, e);
@@ -416,7 +443,7 @@ static int apply(struct outbox *o, struct err *e)
 			return refused_for_now(o, e);
 		return recut(o, e) < 0 ? -1 : hold(o, OUTBOX_BARE_MS, o->why, e);
 	case CHAN_INVALID:
-	case CHAN_NOT_UPLOADED: return lost(o, PART_REFUSED, W_PART_REFUSED, e);
+	case CHAN_NOT_UPLOADED: return refused(o, e);
 	case CHAN_EXPIRED: return expired(o, e);
 	case CHAN_CLOSED: break;
 	}
@@ -504,6 +531,9 @@ void outbox_step(struct outbox *o)
 		failed(o, &e);
 		return;
 	}
+	if (o->sweep && o->spool)
+		spool_sweep(o->spool);
+	o->sweep = false;
 	if (!o->running && o->on_landed)
 		o->on_landed(o->landed_arg);
 	if (!o->running || o->held)

@@ -36,10 +36,22 @@ void part_client_id(const struct room *r, char out[64])
 	snprintf(out, 64, "kairo:%lld-%s", (long long)room_now(r), hex);
 }
 
+static int add_file(const struct room *r, int64_t seq, const struct part_new *n, struct err *e)
+{
+	const struct part_file *f = n->file;
+
+	return sql_run(r->db, e,
+		"INSERT INTO channel_file (part, spool, name, source, item, size, md5, rest)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		"lsssilsv", seq, f->spool, f->name, n->source, (int)f->kind, f->size, f->md5,
+		n->rest.p ? n->rest : VIEW(""));
+}
+
 int part_add(const struct room *r, const struct part_new *n, int64_t *seq, struct err *e)
 {
 	char id[64];
 	int64_t now = room_now(r);
+	int64_t made;
 
 	part_client_id(r, id);
 	if (sql_run(r->db, e,
@@ -48,10 +60,21 @@ int part_add(const struct room *r, const struct part_new *n, int64_t *seq, struc
 		    " (SELECT coalesce(max(seq), 0) + 1 FROM channel_outbox) ELSE ?1 END,"
 		    " ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9, ?10, ?10, ?11)",
 		    "lisiiliislv", n->place, n->sub, n->user, (int)n->kind, (int)n->urgent,
-		    (int64_t)n->turn, n->word + 1, n->refusals, id, now, n->text) < 0)
+		    (int64_t)n->turn, n->word + 1, n->refusals, id, now,
+		    n->file ? view_of(n->file->name) : n->text) < 0)
 		return -1;
+	made = db_last_id(r->db);
 	if (seq)
-		*seq = db_last_id(r->db);
+		*seq = made;
+	return n->file ? add_file(r, made, n, e) : 0;
+}
+
+int part_copied(const struct room *r, const char *spool, const char *md5, int *n, struct err *e)
+{
+	if (sql_run(r->db, e, "UPDATE channel_file SET md5 = ? WHERE spool = ?", "ss", md5, spool) <
+		0)
+		return -1;
+	*n = db_changes(r->db);
 	return 0;
 }
 
@@ -96,6 +119,21 @@ int part_recut(const struct room *r, int64_t seq, struct view text, struct err *
 		"vsl", text, id, seq);
 }
 
+/* Columns from 13 on; NULL where the part is a text. */
+static int fill_file(struct part_file *f, const struct stmt *s)
+{
+	*f = (struct part_file){ .size = 0 };
+	if (stmt_col_null(s, 13))
+		return 0;
+	f->kind = (enum chan_item_kind)stmt_col_int(s, 16);
+	f->size = stmt_col_int(s, 17);
+	return copy_z(f->spool, sizeof(f->spool), stmt_col_text(s, 13)) < 0 ||
+	                       copy_z(f->name, sizeof(f->name), stmt_col_text(s, 14)) < 0 ||
+	                       copy_z(f->md5, sizeof(f->md5), stmt_col_text(s, 15)) < 0
+	               ? -1
+	               : 0;
+}
+
 /* 1, or 0: not what we store ourselves. */
 static int fill(struct part *p, const struct stmt *s)
 {
@@ -106,7 +144,8 @@ static int fill(struct part *p, const struct stmt *s)
 	if (kind < 0 || kind >= PART_KINDS || last < 0 || last > CHAN_NOT_UPLOADED ||
 		copy_z(p->user, sizeof(p->user), stmt_col_text(s, 3)) < 0 ||
 		copy_z(p->client_id, sizeof(p->client_id), stmt_col_text(s, 11)) < 0 ||
-		str_add(&p->text, stmt_col_text(s, 12)) < 0 || p->text.n == 0)
+		str_add(&p->text, stmt_col_text(s, 12)) < 0 || p->text.n == 0 ||
+		fill_file(&p->file, s) < 0)
 		return 0;
 	p->place = stmt_col_int(s, 1);
 	p->sub = (int)stmt_col_int(s, 2);
@@ -129,7 +168,8 @@ int part_head(const struct room *r, const char *user, struct part *out, struct e
 
 		if (sql_open(&s, r->db, e,
 			    "SELECT seq, place, sub, user, kind, urgent, turn, attempts, refusals, counted,"
-			    " last, client_id, text FROM channel_outbox WHERE state = 0 AND user = ?"
+			    " last, client_id, text, spool, name, md5, item, size FROM channel_outbox"
+			    " LEFT JOIN channel_file ON part = seq WHERE state = 0 AND user = ?"
 			    " ORDER BY urgent DESC, place, sub LIMIT 1",
 			    "s", user) < 0)
 			return -1;

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "channel/room.h"
+#include "channel/spool.h"
 
 enum part_kind {
 	PART_TEXT,     /* from the operator or the engine, outside any turn */
@@ -34,6 +35,15 @@ const char *part_state_name(enum part_state s);
 
 #define PART_TEXT_MAX ((size_t)64 << 10)
 
+/* Of a part that is a file. */
+struct part_file {
+	char spool[SPOOL_ID];             /* its copy; "": the part is a text */
+	char md5[SPOOL_MD5];              /* "": it is still being copied */
+	char name[SENDABLE_NAME_MAX + 1]; /* as the phone shows it */
+	enum chan_item_kind kind;
+	int64_t size;
+};
+
 struct part {
 	int64_t seq, place;
 	int sub; /* order within a place, after a part was cut again */
@@ -46,7 +56,8 @@ struct part {
 	bool counted;           /* among the sends of the present window */
 	enum chan_outcome last; /* of the last attempt */
 	char client_id[64];
-	struct str text;
+	struct part_file file;
+	struct str text; /* of a file: its name */
 };
 void part_init(struct part *p);
 void part_release(struct part *p);
@@ -61,7 +72,12 @@ struct part_new {
 	int64_t place;
 	int sub, refusals, word;
 	struct view text;
+	const struct part_file *file; /* NULL: none; with it: */
+	const char *source;           /* where the file lies, to tell it; "": nowhere else */
+	struct view
+		rest; /* what stands in for the file when it fails; parts, PART_REST_MARK between */
 };
+#define PART_REST_MARK '\x1e' /* in no formatted text */
 int part_add(const struct room *r, const struct part_new *n, int64_t *seq, struct err *e);
 
 /* A part with this word that waits and was never tried: counted up, *n is its new count. 1, 0, -1.
@@ -71,6 +87,9 @@ int part_merge(const struct room *r, const char *user, int word, int64_t *seq, i
 int part_set_text(const struct room *r, int64_t seq, struct view text, struct err *e);
 /* As above, as another message to the server: a new client id, attempts from nought. */
 int part_recut(const struct room *r, int64_t seq, struct view text, struct err *e);
+
+/* The copy is there. *n: how many parts wanted it. */
+int part_copied(const struct room *r, const char *spool, const char *md5, int *n, struct err *e);
 
 /* The first waiting part of user. 1, 0, -1; unfit rows are dropped on the way. */
 int part_head(const struct room *r, const char *user, struct part *out, struct err *e);

@@ -26,13 +26,15 @@ struct room {
 	size_t text_limit;
 	enum format_mode mode;
 	int queue_limit;
-	int64_t ask_ms;       /* that a question stays open; 0: the default */
-	const char *media;    /* folder of what was received */
-	int64_t media_max;    /* bytes of one file */
-	int media_days;       /* that files are kept */
-	int64_t media_keep;   /* bytes of them all */
-	int64_t merge_ms;     /* within which messages are one; 0: they never are */
-	char *const *allowed; /* NULL-terminated, or NULL */
+	int64_t ask_ms;                   /* that a question stays open; 0: the default */
+	const char *media;                /* folder of what was received */
+	int64_t media_max;                /* bytes of one file */
+	int media_days;                   /* that files are kept */
+	int64_t media_keep;               /* bytes of them all */
+	const char *workspace, *outgoing; /* folders; NULL: no file can be sent */
+	int64_t file_max;                 /* bytes of one that is sent */
+	int64_t merge_ms;                 /* within which messages are one; 0: they never are */
+	char *const *allowed;             /* NULL-terminated, or NULL */
 };
 
 /* The owner and those he named; nobody while there is no owner. */

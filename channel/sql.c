@@ -143,6 +143,15 @@ static const char *const steps[] = {
 	"CREATE INDEX channel_media_message ON channel_media (message);"
 	"CREATE INDEX channel_media_path ON channel_media (path);"
 	"CREATE INDEX channel_media_wanted ON channel_media (state, hear);",
+
+	"CREATE TABLE channel_file (part INTEGER PRIMARY KEY"
+	" REFERENCES channel_outbox (seq) ON DELETE CASCADE,"
+	" spool TEXT NOT NULL CHECK (length(spool) > 0), name TEXT NOT NULL, source TEXT NOT NULL,"
+	" item INTEGER NOT NULL CHECK (item BETWEEN 0 AND 4), size INTEGER NOT NULL,"
+	" md5 TEXT NOT NULL, rest TEXT NOT NULL) STRICT;"
+	"CREATE INDEX channel_file_spool ON channel_file (spool);"
+	"CREATE TABLE channel_note (user TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL)"
+	" STRICT, WITHOUT ROWID;",
 };
 
 int sql_migrate(struct db *d, struct err *e)

@@ -107,7 +107,20 @@ enum word {
 	W_MAYBE_LOST,
 	W_PART_REFUSED,
 	W_ANSWER_CUT,
-	W_INTERRUPTED, /* {1} the message's beginning */
+	W_WHOLE_BELOW,   /* behind the first part of an answer that goes as a file */
+	W_WHOLE_FAILED,  /* {1} its name, {2} why */
+	W_FILE_FAILED,   /* {1} name, {2} why, {3} path */
+	W_FILES_REFUSED, /* {1} names */
+	W_WHY_NOT_TAKEN, /* why a file was not sent: inside the two above */
+	W_WHY_UNREACHABLE,
+	W_WHY_NO_RECEIPT,
+	W_WHY_UNREADABLE,
+	W_WHY_CHANGED,
+	W_WHY_DISK_FULL,
+	W_WHY_CUT_OFF,
+	W_NOT_DELIVERED, /* {1} names and reasons: a line of the next prompt */
+	W_FILE_HERE,     /* {1} path: what a terminal is told */
+	W_INTERRUPTED,   /* {1} the message's beginning */
 	W_HISTORY_LOST,
 	W_ACTED,
 	W_RETRY_HINT,

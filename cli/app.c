@@ -41,6 +41,7 @@ struct app {
 	struct channel *channel;
 	struct ears *ears;
 	struct control *control;
+	char outgoing[PATH_SIZE]; /* folder of the copies of files that are sent */
 	struct httpd *socket;
 	int socket_hold;  /* see socket_path; -1: none */
 	bool in_terminal; /* and to end with it */
@@ -82,6 +83,7 @@ void control_settings_from(struct control_settings *s, const struct config *c)
 		.media_days = (int)c->media.days,
 		.media_keep = c->media.keep_mb * MIB,
 		.merge_ms = c->media.merge_ms,
+		.file_max = c->files.max_mb << 20,
 	};
 }
 
@@ -486,6 +488,8 @@ static int open_control(struct app *a, struct err *e)
 		.channel = a->channel,
 		.engine = a->shop.engine,
 		.deadline_ms = a->cfg->turn_minutes * 60 * 1000,
+		.workspace = a->shop.workspace,
+		.outgoing = a->outgoing,
 		.bot_id = account_bot_id(a->account),
 		.owner = account_user_id(a->account),
 		.media = media,
@@ -495,7 +499,8 @@ static int open_control(struct app *a, struct err *e)
 		.ears = ears_hand(a->ears),
 	};
 
-	if (path_join(media, a->home->dir, "media", e) < 0 || file_mkdir_private(media, e) < 0)
+	if (path_join(media, a->home->dir, "media", e) < 0 || file_mkdir_private(media, e) < 0 ||
+		path_join(a->outgoing, a->home->dir, "outgoing", e) < 0)
 		return -1;
 	control_settings_from(&s, a->cfg);
 	return control_open(&a->control, &env, &s, e);

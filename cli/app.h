@@ -48,6 +48,8 @@ int workshop_apply(struct workshop *w, const struct config *cfg, struct err *e);
 
 struct app;
 
+#define SEND_FILES 20 /* of one kairo send */
+
 struct app_opts {
 	bool background; /* log to logs/kairo.log, report readiness on ready_fd */
 	int ready_fd;    /* -1: none. Gets "ok\n", or one line with the error */

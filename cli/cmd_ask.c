@@ -225,47 +225,93 @@ int cmd_ask(const struct home *h, int argc, char **argv)
 	return rc < 0 ? say_err(&e) : code;
 }
 
-int cmd_send(const struct home *h, int argc, char **argv)
+/* --- send --------------------------------------------------------------------------------------- */
+
+struct sending {
+	const char *to, *text;
+	char *files[SEND_FILES]; /* absolute, without links */
+	size_t n;
+};
+
+static int add_file(struct sending *s, const char *path, struct err *e)
+{
+	if (s->n == SEND_FILES)
+		return err_set(e, E_FORMAT, "at most %d files are sent at a time", SEND_FILES);
+	s->files[s->n] = realpath(path, NULL);
+	if (!s->files[s->n])
+		return err_sys(e, "%s", path);
+	if (!utf8_valid(view_of(s->files[s->n++])))
+		return err_set(e, E_FORMAT, "the path of %s is not valid UTF-8; rename it", path);
+	return 0;
+}
+
+/* 0; 1: usage; -1. */
+static int read_sending(struct sending *s, int argc, char **argv, struct err *e)
 {
 	static const struct option longs[] = { { "to", required_argument, NULL, 't' },
-		{ NULL, 0, NULL, 0 } };
-	struct str body = STR_INIT(4 << 20), answer = STR_INIT(65536);
-	const char *to = NULL;
-	struct json_out w;
-	struct err e = ERR_INIT;
-	int opt, rc;
+		{ "file", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 } };
+	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-		if (opt != 't')
-			return say_usage("send", NULL);
-		to = optarg;
+		if (opt != 't' && opt != 'f')
+			return 1;
+		if (opt == 'f' && add_file(s, optarg, e) < 0)
+			return -1;
+		if (opt == 't')
+			s->to = optarg;
 	}
-	if (optind != argc - 1 || !argv[optind][0])
-		return say_usage("send", "one TEXT is wanted");
-	if (!utf8_valid(view_of(argv[optind])) || (to && !utf8_valid(view_of(to)))) {
-		err_set(&e, E_FORMAT, "the text is not valid UTF-8");
-		return say_err(&e);
-	}
-	json_out_begin(&w, &body);
+	if (optind < argc - 1 || (optind < argc && !argv[optind][0]) ||
+		(optind == argc && s->n == 0))
+		return 1;
+	s->text = optind < argc ? argv[optind] : NULL;
+	if ((s->text && !utf8_valid(view_of(s->text))) || (s->to && !utf8_valid(view_of(s->to))))
+		return err_set(e, E_FORMAT, "the text is not valid UTF-8");
+	return 0;
+}
+
+static int write_sending(const struct sending *s, struct str *out, struct err *e)
+{
+	struct json_out w;
+
+	json_out_begin(&w, out);
 	json_open(&w, NULL);
-	json_put_z(&w, "text", argv[optind]);
-	if (to)
-		json_put_z(&w, "to", to);
+	if (s->text)
+		json_put_z(&w, "text", s->text);
+	if (s->to)
+		json_put_z(&w, "to", s->to);
+	json_open_array(&w, "files");
+	for (size_t i = 0; i < s->n; i++)
+		json_put_z(&w, NULL, s->files[i]);
+	json_close_array(&w);
 	json_close(&w);
-	rc = json_out_end(&w, &e);
-	if (rc == 0) {
-		const struct client_call call = { .method = "POST",
-			.path = "/v1/send",
-			.body = str_view(&body),
-			.answer = &answer };
-		rc = client_request(h, &call, &e);
+	return json_out_end(&w, e);
+}
+
+int cmd_send(const struct home *h, int argc, char **argv)
+{
+	struct str body = STR_INIT(4 << 20), answer = STR_INIT(65536);
+	const struct client_call call = { .method = "POST", .path = "/v1/send", .answer = &answer };
+	struct client_call c = call;
+	struct sending s = { .to = NULL };
+	struct err e = ERR_INIT;
+	int rc = read_sending(&s, argc, argv, &e), code = EXIT_DONE;
+
+	if (rc == 1) {
+		code = say_usage("send", "one TEXT is wanted, or --file PATH");
+	} else if (rc < 0) {
+		code = say_err(&e);
+	} else if (write_sending(&s, &body, &e) < 0) {
+		code = say_err(&e);
+	} else {
+		c.body = str_view(&body);
+		if (client_request(h, &c, &e) < 0)
+			code = e.code == E_NOTFOUND ? (say_err(&e), EXIT_NOT_RUNNING) : say_err(&e);
+		else
+			puts("handed to the outbox; kairo status shows what became of it");
 	}
+	for (size_t i = 0; i < s.n; i++)
+		free(s.files[i]);
 	str_release(&body);
 	str_release(&answer);
-	if (rc == 0) {
-		puts("handed to the outbox; kairo status shows what became of it");
-		return EXIT_DONE;
-	}
-	rc = say_err(&e);
-	return e.code == E_NOTFOUND ? EXIT_NOT_RUNNING : rc;
+	return code;
 }

@@ -55,6 +55,10 @@ struct config {
 	} sandbox;
 
 	struct {
+		int64_t max_mb; /* 1..100, default 100 */
+	} files;
+
+	struct {
 		char *shell;        /* deny allowlist ask */
 		char **shell_allow; /* commands; at most 200 */
 		char *write, *web;  /* allow ask deny */

@@ -27,7 +27,8 @@ static const struct command table[] = {
 	{ "hooks", "[status|install|remove]", "the plugin that tells of Kimi's background work",
 		cmd_hooks, HOME_MAKE },
 	{ "ask", "[PROMPT]", "put a task to the agent from the terminal", cmd_ask, HOME_MAKE },
-	{ "send", "TEXT [--to USER]", "send a text to the phone", cmd_send, HOME_FIND },
+	{ "send", "[--file PATH]... [TEXT] [--to USER]", "send a text or files to the phone",
+		cmd_send, HOME_FIND },
 	{ "version", "", "print the version", cmd_version, HOME_NONE },
 	{ "help", "[COMMAND]", "this list", cmd_help, HOME_NONE },
 };

@@ -2,7 +2,7 @@
  *   GET  /v1/status
  *   POST /v1/pause, /v1/resume          {}
  *   POST /v1/stop                       {"all":bool}
- *   POST /v1/send                       {"text":"...","to":"..."}
+ *   POST /v1/send                       {"text":"...","files":["PATH",...],"to":"..."}
  *   POST /v1/ask                        {"text":"..."}: events as JSON lines, streamed; leaving
  *                                       cancels
  *   POST /v1/answer                     {"ticket":N,"id":"...","choice":N}: to a question among
@@ -120,13 +120,37 @@ static int on_stop(struct app *a, const struct json *body, struct str *out, stru
 		dropped);
 }
 
+/* Views into body: how many, or -1. */
+static int read_files(const struct json *body, struct view files[SEND_FILES], struct err *e)
+{
+	const struct json *list = json_member(body, "files");
+	int n = 0;
+
+	if (!list)
+		return 0;
+	if (json_type(list) != JSON_ARRAY)
+		return err_set(e, E_FORMAT, "files must be a list of paths");
+	json_each(item, list) {
+		if (n == SEND_FILES)
+			return err_set(e, E_FORMAT, "at most %d files are sent at a time",
+				SEND_FILES);
+		if (json_str(item, &files[n]) < 0 || files[n].n == 0 || files[n].p[0] != '/')
+			return err_set(e, E_FORMAT, "files must be a list of absolute paths");
+		n++;
+	}
+	return n;
+}
+
 static int on_send(struct app *a, const struct json *body, struct str *out, struct err *e)
 {
-	struct view text = VIEW_NONE, to = VIEW_NONE;
+	struct view text = VIEW_NONE, to = VIEW_NONE, files[SEND_FILES];
+	int n = read_files(body, files, e);
 
-	if (json_get_str(body, "text", JSON_REQUIRED, 1, 1 << 20, &text, e) < 0 ||
+	if (n < 0 ||
+		json_get_str(body, "text", n > 0 ? JSON_OPTIONAL : JSON_REQUIRED, 1, 1 << 20, &text,
+			e) < 0 ||
 		json_get_str(body, "to", JSON_OPTIONAL, 1, CHAN_ID_MAX, &to, e) < 0 ||
-		control_send(app_control(a), to.p, text, e) < 0)
+		control_send(app_control(a), to.p, text, files, (size_t)n, e) < 0)
 		return -1;
 	return str_adds(out, "{\"queued\":true}");
 }

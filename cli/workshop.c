@@ -192,11 +192,10 @@ static const char *hooks_of(struct workshop *w, const struct home *h, const stru
 	return ready && hooks_home(cfg, kimi) ? kimi : NULL;
 }
 
-/* The operator's words for the prompts: none where they stand in the agent's own file. */
-static const char *words_for_prompts(struct workshop *w, const struct config *cfg,
+/* What is left for the prompts: nothing where the words stand in the agent's own file. */
+static const char *words_for_prompts(struct workshop *w, const char *words,
 	const struct agent_plan *plan)
 {
-	const char *words = cfg->model.system_prompt;
 	struct err e = ERR_INIT;
 	int placed = 0;
 
@@ -209,7 +208,7 @@ static const char *words_for_prompts(struct workshop *w, const struct config *cf
 }
 
 static int open_acp(struct workshop *w, const struct home *h, const struct config *cfg,
-	struct err *e)
+	const char *instructions, struct err *e)
 {
 	char helper[PATH_SIZE], kimi[PATH_SIZE];
 	struct agent_plan plan;
@@ -230,7 +229,7 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 		.workspace = w->workspace,
 		.login = plan.login,
 		.settings = acp_settings_of(cfg),
-		.instructions = words_for_prompts(w, cfg, &plan),
+		.instructions = words_for_prompts(w, instructions, &plan),
 		.mcp = plan.mcp,
 		.offer = { .fs = cfg->acp.fs && !plan.own_files, .terminal = cfg->acp.terminal },
 		.strict = cfg->acp.strict,
@@ -241,9 +240,25 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 	return rc;
 }
 
+/* The operator's words, and how files reach the user. */
+static int open_agent(struct workshop *w, const struct home *h, const struct config *cfg,
+	struct err *e)
+{
+	struct str told = STR_INIT(1 << 20);
+	int rc;
+
+	str_adds(&told, cfg->model.system_prompt);
+	str_adds(&told, told.n > 0 ? "\n" : "");
+	str_adds(&told, engine_files_how);
+	rc = str_ok(&told) ? open_acp(w, h, cfg, str_cstr(&told), e)
+	                   : err_set(e, E_NOMEM, "what the agent is told");
+	str_release(&told);
+	return rc;
+}
+
 static int open_engine(struct workshop *w, const struct home *h, struct config *cfg, struct err *e)
 {
-	return strcmp(cfg->engine, "acp") == 0 ? open_acp(w, h, cfg, e) : open_react(w, cfg, e);
+	return strcmp(cfg->engine, "acp") == 0 ? open_agent(w, h, cfg, e) : open_react(w, cfg, e);
 }
 
 int workshop_open(struct workshop *w, const struct home *h, struct config *cfg, struct loop *loop,

@@ -2,6 +2,7 @@
 #ifndef FORMATTER_FORMATTER_H
 #define FORMATTER_FORMATTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -33,6 +34,7 @@ int format_text(struct view markdown, const struct format_opts *o, struct str *o
  * Text comes out line by line, a paragraph later where inline code is open. 0; -1 for memory or
  * out's ceiling. _end puts out what is held. */
 struct think_filter;
+bool think_needed(struct view v); /* is there any such tag, in code or not? */
 int think_open(struct think_filter **out, struct err *e);
 int think_feed(struct think_filter *t, struct view piece, struct str *out);
 int think_end(struct think_filter *t, struct str *out);

@@ -66,7 +66,13 @@ _kairo() {
 			*) words="--force --base-url --import" ;;
 			esac
 			;;
-		send) [ "$prev" = --to ] || words=--to ;;
+		send)
+			case $prev in
+			--to) ;;
+			--file) mapfile -t COMPREPLY < <(compgen -f -- "$cur") && return ;;
+			*) words="--file --to" ;;
+			esac
+			;;
 		help) [ "${#args[@]}" -gt 1 ] || words=$commands ;;
 		config)
 			case ${#args[@]}:${args[1]-} in

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define HISTORY_ROW "INSERT INTO fake_history DEFAULT VALUES"
@@ -53,6 +54,18 @@ static void channel_stop(struct channel *c, void (*done)(void *), void *arg)
 	done(arg);
 }
 
+#define FILE_HEAD 65536
+
+static char *read_file(const struct chan_file *f)
+{
+	char *text = calloc(1, FILE_HEAD + 1);
+	struct stat st;
+
+	must(text && fstat(f->fd, &st) == 0 && st.st_size == f->size);
+	must(pread(f->fd, text, FILE_HEAD, 0) == (f->size < FILE_HEAD ? f->size : FILE_HEAD));
+	return text;
+}
+
 static int channel_send(struct channel *c, const struct chan_send *s, chan_sent_cb *cb, void *arg,
 	struct err *e)
 {
@@ -67,7 +80,14 @@ static int channel_send(struct channel *c, const struct chan_send *s, chan_sent_
 	snprintf(sent->to, sizeof(sent->to), "%s", s->to);
 	snprintf(sent->token, sizeof(sent->token), "%s", s->token);
 	snprintf(sent->client_id, sizeof(sent->client_id), "%s", s->client_id);
-	sent->text = strndup(s->text.p, s->text.n);
+	sent->text = s->file ? read_file(s->file) : strndup(s->text.p, s->text.n);
+	sent->file[0] = sent->md5[0] = '\0';
+	if (s->file) {
+		snprintf(sent->file, sizeof(sent->file), "%s", s->file->name);
+		snprintf(sent->md5, sizeof(sent->md5), "%s", s->file->md5);
+		sent->kind = s->file->kind;
+		sent->size = s->file->size;
+	}
 	sent->at = loop_now(f->loop);
 	sent->outcome = f->at_script < f->nscript ? f->script[f->at_script++] : CHAN_ACCEPTED;
 	f->nsent++;

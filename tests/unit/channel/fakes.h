@@ -45,7 +45,10 @@ struct fake_blob {
 
 struct fake_sent {
 	char to[64], token[64], client_id[64];
-	char *text;
+	char *text;              /* of a file: what it holds, the beginning of it */
+	char file[256], md5[33]; /* "": a text */
+	enum chan_item_kind kind;
+	int64_t size;
 	int64_t at;
 	enum chan_outcome outcome;
 };

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void house_begin(struct house *h)
 {
@@ -13,7 +14,9 @@ void house_begin(struct house *h)
 		.bot_id = BOT,
 		.owner = OWNER,
 		.media = h->w.room.media,
-		.ears = h->ears };
+		.ears = h->ears,
+		.workspace = *h->workspace ? h->workspace : NULL,
+		.outgoing = *h->outgoing ? h->outgoing : NULL };
 	struct err e = ERR_INIT;
 
 	fake_engine_open(&h->engine, h->w.loop, h->w.db);
@@ -31,12 +34,17 @@ void house_start(struct house *h)
 	settle(h->w.loop);
 }
 
-void house_open(struct house *h)
+static void open_house(struct house *h, bool files)
 {
 	static const char *const allowed[] = { GUEST, NULL };
 
 	memset(h, 0, sizeof(*h));
 	world_open(&h->w);
+	if (files) {
+		snprintf(h->workspace, sizeof(h->workspace), "%s/ws", h->w.scratch.dir);
+		snprintf(h->outgoing, sizeof(h->outgoing), "%s/outgoing", h->w.scratch.dir);
+		must(mkdir(h->workspace, 0755) == 0);
+	}
 	h->settings = (struct control_settings){ .language = LANG_EN,
 		.text_limit = CHUNK_LIMIT_DEFAULT,
 		.mode = FORMAT_NATIVE,
@@ -45,9 +53,20 @@ void house_open(struct house *h)
 		.media_days = h->w.room.media_days,
 		.media_keep = h->w.room.media_keep,
 		.merge_ms = h->w.room.merge_ms,
-		.allowed_users = allowed };
+		.allowed_users = allowed,
+		.file_max = 1 << 20 };
 	h->next_id = 100;
 	house_start(h);
+}
+
+void house_open(struct house *h)
+{
+	open_house(h, false);
+}
+
+void house_open_with_files(struct house *h)
+{
+	open_house(h, true);
 }
 
 void house_close(struct house *h)

@@ -17,10 +17,12 @@ struct house {
 	struct control_settings settings;
 	const struct chan_ears *ears; /* from the next start on */
 	int next_id;
+	char workspace[128], outgoing[128]; /* "": no file can be sent */
 };
 
 /* In English, owner and one guest served, queue limit 20; running. */
 void house_open(struct house *h);
+void house_open_with_files(struct house *h); /* and with a workspace to send them from */
 void house_close(struct house *h);
 /* As after a kill and a new start. */
 void house_crash(struct house *h);

@@ -1495,23 +1495,23 @@ static void sending_from_the_terminal_needs_an_open_window(void **state)
 	struct house *h = *state;
 	struct err e = ERR_INIT;
 
-	assert_int_equal(-1, control_send(h->control, NULL, VIEW("hi"), &e));
+	assert_int_equal(-1, control_send(h->control, NULL, VIEW("hi"), NULL, 0, &e));
 	assert_int_equal(E_DENIED, e.code);
-	assert_int_equal(-1, control_send(h->control, STRANGER, VIEW("hi"), &e));
+	assert_int_equal(-1, control_send(h->control, STRANGER, VIEW("hi"), NULL, 0, &e));
 	assert_int_equal(E_DENIED, e.code);
 	house_hear(h, OWNER, "/help");
-	assert_int_equal(-1, control_send(h->control, NULL, VIEW(" "), &e));
+	assert_int_equal(-1, control_send(h->control, NULL, VIEW(" "), NULL, 0, &e));
 	assert_int_equal(E_FORMAT, e.code);
 	for (int i = 0; i < 6; i++) {
-		assert_int_equal(0, control_send(h->control, NULL, VIEW("hi"), &e));
+		assert_int_equal(0, control_send(h->control, NULL, VIEW("hi"), NULL, 0, &e));
 		house_wait(h, 2000);
 		assert_string_equal("hi", last(h));
 	}
-	assert_int_equal(-1, control_send(h->control, NULL, VIEW("hi"), &e));
+	assert_int_equal(-1, control_send(h->control, NULL, VIEW("hi"), NULL, 0, &e));
 	assert_int_equal(E_DENIED, e.code);
 	house_hear(h, OWNER, "/help");
 	h->w.clock.wall += (int64_t)24 * 3600 * 1000;
-	assert_int_equal(-1, control_send(h->control, OWNER, VIEW("hi"), &e));
+	assert_int_equal(-1, control_send(h->control, OWNER, VIEW("hi"), NULL, 0, &e));
 	assert_int_equal(E_DENIED, e.code);
 }
 
