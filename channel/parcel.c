@@ -246,6 +246,8 @@ static int without_thoughts(struct view answer, struct str *out, struct err *e)
 
 	if (rc == 0 && (think_feed(t, answer, out) < 0 || think_end(t, out) < 0))
 		rc = err_set(e, E_NOMEM, "an answer of %zu bytes", answer.n);
+	if (rc == 0)
+		str_drop(out, think_orphan(t));
 	think_close(&t);
 	return rc;
 }

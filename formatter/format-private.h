@@ -116,11 +116,6 @@ struct piece {
 };
 bool piece_next(struct view *rest, struct piece *p);
 
-/* --- Hidden reasoning (think.c) --------------------------------------------------------------- */
-/* Where the answer begins when the first tag was an end without a beginning, alone on its line:
- * some models are given the beginning by their template. An offset into what was put out. */
-size_t think_orphan(const struct think_filter *t);
-
 /* --- Arena (arena.c) -------------------------------------------------------------------------- */
 /* A tree lives until the arena parses another text. */
 struct arena;

@@ -35,6 +35,9 @@ int format_text(struct view markdown, const struct format_opts *o, struct str *o
  * out's ceiling. _end puts out what is held. */
 struct think_filter;
 bool think_needed(struct view v); /* is there any such tag, in code or not? */
+/* Where the answer begins when the first tag was an end without a beginning, alone on its line:
+ * some models are given the beginning by their template. An offset into what was put out. */
+size_t think_orphan(const struct think_filter *t);
 int think_open(struct think_filter **out, struct err *e);
 int think_feed(struct think_filter *t, struct view piece, struct str *out);
 int think_end(struct think_filter *t, struct str *out);

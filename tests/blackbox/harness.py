@@ -379,6 +379,16 @@ class Case(unittest.TestCase):
         for word in ("AddressSanitizer", "LeakSanitizer", "runtime error:"):
             self.assertNotIn(word, log)
 
+    def narrow(self, sends, text):
+        """A message from the phone whose answer finds so many sends of its window used."""
+        self.kairo.request("POST", "/v1/pause")
+        self.sim.inject(text)
+        wait_for(lambda: self.kairo.status()["queue"]["waiting"], "the message to wait")
+        for n in range(sends):
+            self.kairo.run("send", "spent %d" % n)
+        wait_for(lambda: self.kairo.status()["sends"]["used"] == sends, "the window to be used")
+        self.kairo.request("POST", "/v1/resume")
+
     def ask(self, text, parts=1, **more):
         """Send text from the phone; the texts of the answer, at least `parts` of them."""
         before = len(self.sim.sent())

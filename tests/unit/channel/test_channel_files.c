@@ -201,6 +201,10 @@ static void what_is_only_thought_is_not_sent(void **state)
 	answer(h, "<think>\n[send-file: a.pdf]\n</think>\nNo file.");
 	assert_int_equal(1, h->w.wire.nsent);
 	assert_text(h, 0, "No file.");
+	house_hear(h, OWNER, "go"); /* the beginning of the thought is in the model's template */
+	answer(h, "I might\n[send-file: a.pdf]\n</think>\nNone.");
+	assert_int_equal(2, h->w.wire.nsent);
+	assert_text(h, 1, "None.");
 }
 
 static void a_file_named_twice_is_sent_once(void **state)

@@ -46,11 +46,9 @@ static int setup(void **state)
 	(void)state;
 	world_open(&w);
 	snprintf(ws, sizeof(ws), "%s/ws", w.scratch.dir);
-	snprintf(media, sizeof(media), "%s/media", w.scratch.dir);
+	snprintf(media, sizeof(media), "%s", w.room.media);
 	assert_int_equal(0, mkdir(ws, 0755));
-	assert_int_equal(0, mkdir(media, 0700));
 	w.room.workspace = ws;
-	w.room.media = media;
 	w.room.file_max = LIMIT;
 	media_user_key(key, OWNER);
 	assert_int_equal(0, mkdir(at(media, key), 0700));
