@@ -33,7 +33,7 @@ struct control_settings {
 	int media_days;                   /* that received files are kept */
 	int64_t media_keep;               /* bytes of them all */
 	int64_t merge_ms; /* within which what is sent beside a picture belongs to it; 0: off */
-	int64_t file_max;                 /* bytes of a file that is sent */
+	int64_t file_max; /* bytes of a file that is sent */
 };
 
 struct control_env {

@@ -96,9 +96,10 @@ int outbox_file_failed(struct outbox *o, const char *user, uint64_t turn, const 
 
 /* --- A part ----------------------------------------------------------------------------------- */
 
-static int add_part(struct outbox *o, struct part_new *n, const struct outbox_file *f,
+static int add_part(struct outbox *o, const struct part_new *like, const struct outbox_file *f,
 	struct err *e)
 {
+	struct part_new n = *like;
 	struct part_file file = { .kind = sendable_kind(f->name), .size = f->size };
 
 	if (copy_z(file.spool, sizeof(file.spool), view_of(f->spool)) < 0 ||
@@ -106,16 +107,16 @@ static int add_part(struct outbox *o, struct part_new *n, const struct outbox_fi
 		return err_set(e, E_FORMAT, "the name of a file is too long");
 	if (spool_look(o->spool, f->spool, file.md5, NULL) == SPOOL_FAILED)
 		return err_set(e, E_IO, "the copy of a file has failed");
-	n->file = &file;
-	n->source = f->source;
-	n->urgent = part_rules[n->kind].urgent;
-	return part_add(o->room, n, NULL, e);
+	n.file = &file;
+	n.source = f->source;
+	n.urgent = part_rules[n.kind].urgent;
+	return part_add(o->room, &n, NULL, e);
 }
 
 int outbox_add_file(struct outbox *o, const char *user, enum part_kind kind, uint64_t turn,
 	const struct outbox_file *f, struct err *e)
 {
-	struct part_new n = { .user = user, .kind = kind, .turn = turn, .word = -1 };
+	const struct part_new n = { .user = user, .kind = kind, .turn = turn, .word = -1 };
 	bool empty;
 
 	if (view_trim(f->caption).n > 0 &&

@@ -1,5 +1,5 @@
-/* channel/outfolder.h: WORKSPACE/.kairo-out. What an agent leaves there during a turn is sent to the
- * user when the turn ends, and moved into its folder "kept". Git does not see it. */
+/* channel/outfolder.h: WORKSPACE/.kairo-out. What an agent leaves there during a turn is sent to
+ * the user when the turn ends, and moved into its folder "kept". Git does not see it. */
 #ifndef CHANNEL_OUTFOLDER_H
 #define CHANNEL_OUTFOLDER_H
 
@@ -22,8 +22,8 @@ struct outfolder_list {
 void outfolder_begin(const struct room *r);
 /* What lies there, by name; hidden entries and "kept" not counted. */
 void outfolder_look(const struct room *r, struct outfolder_list *out);
-/* Moves an entry into "kept", in the place of one of that name; path: where it is now. -1: it stays,
- * and path is where it was. */
+/* Moves an entry into "kept", in the place of one of that name; path: where it is now. -1: it
+ * stays, and path is where it was. */
 int outfolder_keep(const struct room *r, const char *name, char path[PATH_SIZE]);
 
 #endif

@@ -350,7 +350,7 @@ int parcel_note(const struct room *r, const char *user, struct str *out, struct 
 		return -1;
 	rc = stmt_step(s, e);
 	if (rc == 1) {
-		struct str reasons = STR_INIT(NOTE_MAX * 4);
+		struct str reasons = STR_INIT((size_t)4 * NOTE_MAX);
 
 		str_add(&reasons, stmt_col_text(s, 0));
 		words(out, lang, W_NOT_DELIVERED, str_cstr(&reasons));

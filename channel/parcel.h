@@ -1,5 +1,6 @@
-/* channel/parcel.h: the files that go to a user together, from what is handed over to what the outbox
- * has on disk. Of a turn, three ways lead here: deliver, the tags of the answer, and the out folder. */
+/* channel/parcel.h: the files that go to a user together, from what is handed over to what the
+ * outbox has on disk. Of a turn, three ways lead here: deliver, the tags of the answer, and the out
+ * folder. */
 #ifndef CHANNEL_PARCEL_H
 #define CHANNEL_PARCEL_H
 
@@ -26,12 +27,13 @@ int parcel_take(struct parcel *p, struct view path, struct view caption, struct 
  * `folder` what lies in the out folder is taken too. What is refused is kept to be told. */
 int parcel_answer(struct parcel *p, struct view answer, bool folder, struct str *text,
 	struct err *e);
-/* Of a terminal's turn: nothing is sent; a line for each file in the out folder, which is kept. */
+/* Of a terminal's turn: nothing is sent; a line for each file in the out folder, which is kept.
+ */
 void parcel_name(const struct room *r, const char *user, struct str *text);
 bool parcel_empty(const struct parcel *p); /* nothing to send, nothing to tell */
 
-/* In the transaction that ends the turn, any number of times until it commits: a part for each file,
- * a line for the user about what was refused, and the reasons for the agent's next prompt. */
+/* In the transaction that ends the turn, any number of times until it commits: a part for each
+ * file, a line for the user about what was refused, and the reasons for the agent's next prompt. */
 int parcel_store(struct parcel *p, enum part_kind kind, struct err *e);
 void parcel_done(struct parcel *p); /* that has committed */
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define SHOWN_BYTES 100 /* of a path in a reason */
-#define MB          (1024 * 1024)
+#define MB          ((int64_t)1024 * 1024)
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
@@ -178,7 +178,7 @@ static int check(const struct place *p, const struct stat *st, int64_t max, stru
 		return err_set(e, E_FULL,
 			"%s has %.1f MB, and files of at most %lld MB are sent (files.max_mb); make it "
 			"smaller or split it",
-			p->shown, (double)st->st_size / MB, (long long)(max / MB));
+			p->shown, (double)st->st_size / (double)MB, (long long)(max / MB));
 	return 0;
 }
 

@@ -143,8 +143,8 @@ static void copy_finish(struct spool *s, struct copy *c)
 	}
 }
 
-/* 1: there is more. 0: all is copied. -1: it has failed. Writing to the disk begins with each piece,
- * so that little is left for the end. */
+/* 1: there is more. 0: all is copied. -1: it has failed. Writing to the disk begins with each
+ * piece, so that little is left for the end. */
 static int copy_piece(struct spool *s, struct copy *c)
 {
 	char buf[PIECE];

@@ -1,9 +1,10 @@
-/* channel/spool.h: copies of the files that are on their way out, so that nothing that happens to a
- * file after it was accepted can change what is sent.
+/* channel/spool.h: copies of the files that are on their way out, so that nothing that happens to
+ * a file after it was accepted can change what is sent.
  *
- * They lie in $KAIRO_HOME/outgoing (room.outgoing), 0600, under names of ours. Copying goes in slices
- * from the loop, the MD5 that the server wants is made on the way. What no part of the outbox needs
- * and nobody has announced is removed: at the start, and whenever spool_sweep is called. */
+ * They lie in $KAIRO_HOME/outgoing (room.outgoing), 0600, under names of ours. Copying goes in
+ * slices from the loop, the MD5 that the server wants is made on the way. What no part of the
+ * outbox needs and nobody has announced is removed: at the start, and whenever spool_sweep is
+ * called. */
 #ifndef CHANNEL_SPOOL_H
 #define CHANNEL_SPOOL_H
 
@@ -35,8 +36,8 @@ enum spool_state {
 #define SPOOL_CHANGED    "changed"
 #define SPOOL_UNREADABLE CHAN_UPLOAD_UNREADABLE
 
-/* A copy that was left is ready, or has failed (why: one of the above). From the loop. -1: it cannot
- * be noted now, and is to be told again. */
+/* A copy that was left is ready, or has failed (why: one of the above). From the loop. -1: it
+ * cannot be noted now, and is to be told again. */
 typedef int spool_done_cb(void *arg, const char *id, enum spool_state state, const char *md5,
 	const char *why);
 

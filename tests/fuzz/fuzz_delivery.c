@@ -1,5 +1,5 @@
-/* channel/delivery: what is left of an answer and what was taken out are pieces of it in order; text
- * without a mark stays as it is; what is left wants nothing more sent. */
+/* channel/delivery: what is left of an answer and what was taken out are pieces of it in order;
+ * text without a mark stays as it is; what is left wants nothing more sent. */
 #include "fuzz.h"
 
 #include "channel/delivery.h"

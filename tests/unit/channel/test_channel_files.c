@@ -18,7 +18,7 @@
 
 #include "house.h"
 
-#define MIB (1 << 20)
+#define MIB ((size_t)1 << 20)
 
 static int setup(void **state)
 {
@@ -56,15 +56,15 @@ static void put(const struct house *h, const char *name, const char *what)
 	assert_int_equal(0, fclose(f));
 }
 
-static void put_size(const struct house *h, const char *name, off_t size)
+static void put_size(const struct house *h, const char *name, size_t size)
 {
 	put(h, name, "");
-	assert_int_equal(0, truncate(at(h, name), size));
+	assert_int_equal(0, truncate(at(h, name), (off_t)size));
 }
 
 static void allow_large(struct house *h)
 {
-	h->settings.file_max = 100 * (int64_t)MIB;
+	h->settings.file_max = (int64_t)(100 * MIB);
 	assert_int_equal(0, control_apply(h->control, &h->settings, NULL));
 }
 
@@ -246,7 +246,7 @@ static void a_file_is_refused_with_its_reason(void **state)
 	struct err e = ERR_INIT;
 
 	put(h, ".env", "secret");
-	put_size(h, "big.bin", h->settings.file_max + 1);
+	put_size(h, "big.bin", (size_t)h->settings.file_max + 1);
 	house_hear(h, OWNER, "go");
 	assert_int_equal(-1, deliver(h, "missing", "", &e));
 	assert_non_null(strstr(e.msg, "there is no missing"));
@@ -551,7 +551,7 @@ static void stop_ends_the_copying_of_a_running_turn(void **state)
 	struct house *h = *state;
 
 	allow_large(h);
-	put_size(h, "big.bin", 50 * (off_t)MIB);
+	put_size(h, "big.bin", 50 * MIB);
 	house_hear(h, OWNER, "go");
 	assert_int_equal(0, deliver(h, "big.bin", "", NULL));
 	assert_int_equal(1, copies(h));
@@ -631,7 +631,7 @@ static void a_copy_cut_off_by_a_crash_is_told(void **state)
 	struct house *h = *state;
 
 	allow_large(h);
-	put_size(h, "big.bin", 50 * (off_t)MIB);
+	put_size(h, "big.bin", 50 * MIB);
 	house_hear(h, OWNER, "go");
 	fake_done(&h->engine, ENGINE_OK, "[send-file: big.bin]", "");
 	assert_int_equal(1, copies(h));
@@ -649,7 +649,7 @@ static void a_full_disk_is_told_to_the_agent(void **state)
 	struct err e = ERR_INIT;
 
 	allow_large(h);
-	put_size(h, "big.bin", 3 * (off_t)MIB);
+	put_size(h, "big.bin", 3 * MIB);
 	house_hear(h, OWNER, "go");
 	assert_int_equal(0, getrlimit(RLIMIT_FSIZE, &before));
 	small.rlim_max = before.rlim_max;

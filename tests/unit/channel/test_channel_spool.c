@@ -13,7 +13,7 @@
 
 #include "world.h"
 
-#define MIB (1 << 20)
+#define MIB ((size_t)1 << 20)
 
 static struct world w;
 static struct spool *spool;
