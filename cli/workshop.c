@@ -192,10 +192,12 @@ static const char *hooks_of(struct workshop *w, const struct home *h, const stru
 	return ready && hooks_home(cfg, kimi) ? kimi : NULL;
 }
 
-/* What is left for the prompts: nothing where the words stand in the agent's own file. */
-static const char *words_for_prompts(struct workshop *w, const char *words,
-	const struct agent_plan *plan)
+/* For the prompts: the operator's words, unless they stand in the agent's own file, and how files
+ * reach the user. */
+static int words_for_prompts(struct str *out, struct workshop *w, const struct config *cfg,
+	const struct agent_plan *plan, struct err *why)
 {
+	const char *words = cfg->model.system_prompt;
 	struct err e = ERR_INIT;
 	int placed = 0;
 
@@ -204,19 +206,24 @@ static const char *words_for_prompts(struct workshop *w, const char *words,
 	if (placed < 0)
 		log_warn(w->log, "app", "the agent is instructed in its prompts instead: %s",
 			e.msg);
-	return placed > 0 ? NULL : words;
+	if (placed <= 0 && words[0])
+		str_addf(out, "%s\n", words);
+	str_adds(out, engine_files_how);
+	return str_ok(out) ? 0 : err_set(why, E_NOMEM, "what the agent is told");
 }
 
 static int open_acp(struct workshop *w, const struct home *h, const struct config *cfg,
-	const char *instructions, struct err *e)
+	struct err *e)
 {
 	char helper[PATH_SIZE], kimi[PATH_SIZE];
+	struct str words = STR_INIT(1 << 20);
 	struct agent_plan plan;
 	int rc;
 
 	if (find_helper(helper, e) < 0 ||
 		agent_plan(&plan, h, cfg, w->workspace, tools_namespaces(w->tools), e) < 0)
 		return -1;
+	rc = words_for_prompts(&words, w, cfg, &plan, e);
 	const struct acp_env env = {
 		.loop = w->loop,
 		.log = w->log,
@@ -229,36 +236,22 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 		.workspace = w->workspace,
 		.login = plan.login,
 		.settings = acp_settings_of(cfg),
-		.instructions = words_for_prompts(w, instructions, &plan),
+		.instructions = str_cstr(&words),
 		.mcp = plan.mcp,
 		.offer = { .fs = cfg->acp.fs && !plan.own_files, .terminal = cfg->acp.terminal },
 		.strict = cfg->acp.strict,
 		.hooks_home = hooks_of(w, h, cfg, kimi),
 	};
-	rc = acp_open(&w->engine, &env, e);
+	if (rc == 0)
+		rc = acp_open(&w->engine, &env, e);
 	agent_plan_release(&plan);
-	return rc;
-}
-
-/* The operator's words, and how files reach the user. */
-static int open_agent(struct workshop *w, const struct home *h, const struct config *cfg,
-	struct err *e)
-{
-	struct str told = STR_INIT(1 << 20);
-	int rc;
-
-	str_adds(&told, cfg->model.system_prompt);
-	str_adds(&told, told.n > 0 ? "\n" : "");
-	str_adds(&told, engine_files_how);
-	rc = str_ok(&told) ? open_acp(w, h, cfg, str_cstr(&told), e)
-	                   : err_set(e, E_NOMEM, "what the agent is told");
-	str_release(&told);
+	str_release(&words);
 	return rc;
 }
 
 static int open_engine(struct workshop *w, const struct home *h, struct config *cfg, struct err *e)
 {
-	return strcmp(cfg->engine, "acp") == 0 ? open_agent(w, h, cfg, e) : open_react(w, cfg, e);
+	return strcmp(cfg->engine, "acp") == 0 ? open_acp(w, h, cfg, e) : open_react(w, cfg, e);
 }
 
 int workshop_open(struct workshop *w, const struct home *h, struct config *cfg, struct loop *loop,
