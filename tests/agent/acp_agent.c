@@ -9,7 +9,7 @@
  * turn), everything else {}. Notifications do nothing but what the script says.
  *
  * Steps, in order; "$session" in any text stands for the newest session's id, "$prompt" for the
- * text of the newest prompt:
+ * first text of the newest prompt, the user's words:
  *   {"result":R} {"error":E}      answer the request
  *   {"update":U}                  session/update of the newest session
  *   {"update_of":{"session":S,"update":U}}
@@ -429,8 +429,10 @@ static void note_prompt(struct agent *a, const struct json *params)
 		return;
 	json_each(block, blocks) {
 		if (json_get_str(block, "text", JSON_OPTIONAL, 0, sizeof(a->prompt) - 1, &text,
-			    NULL) == 1)
-			(void)copy_z(a->prompt, sizeof(a->prompt), text);
+			    NULL) != 1)
+			continue;
+		(void)copy_z(a->prompt, sizeof(a->prompt), text);
+		return;
 	}
 }
 

@@ -76,6 +76,7 @@ class Acp(Case):
         self.assertEqual(self.ask("hello"), ["You said: **hello**"])
         self.assertEqual(self.ask("again"), ["You said: **again**"])
         self.assertEqual(self.record().count("=== started"), 1)
+        self.assertEqual(self.record().count("[send-file: PATH]"), 1, "how files are sent is told once")
         self.assertIn("acp, agent (scripted 1.0)", self.kairo.status()["engine"])
 
     def test_mcp_servers_are_checked_and_what_is_left_out_is_told(self):
