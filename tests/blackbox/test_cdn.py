@@ -1,5 +1,7 @@
 """The media server as it is in the field: its faults, its addresses, its forms of keys, and its old TLS."""
 
+import os
+
 import samples
 from harness import main, wait_for
 from test_media_in import Media
@@ -58,12 +60,19 @@ class OldTls(Media):
     login = False
     sim_options = ("--tls",)
 
-    def test_a_picture_comes_all_the_same(self):
+    def test_files_come_and_go_all_the_same(self):
         self.kairo.config(network__ca_file=self.sim.where["ca"])
         self.kairo.run("login", "--base-url", self.sim.api)
         self.kairo.start()
         self.sim.inject_image(samples.png())
         self.assertIn("image/png", self.prompt())
+        data = samples.pdf() * 300
+        with open(os.path.join(self.kairo.workspace, "a.pdf"), "wb") as f:
+            f.write(data)
+        self.sim.script({"text": "[send-file: a.pdf]"})
+        self.sim.inject("send it")
+        wait_for(lambda: [d["data"] for d in self.sim.files()] == [data], "the file on the phone")
+        self.assertEqual([d["media_state"] for d in self.sim.files()], ["opens"])
 
 
 if __name__ == "__main__":
