@@ -215,6 +215,8 @@ static void on_prune(void *arg)
 	}
 	if (rc == 0)
 		rc = media_prune(&c->room, &e);
+	if (outbox_spool(c->outbox))
+		spool_sweep(outbox_spool(c->outbox));
 	if (rc < 0)
 		log_warn(c->room.log, "control", "what is past its time stays: %s", e.msg);
 	timer_arm(c->prune, PRUNE_MS);

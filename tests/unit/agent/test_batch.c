@@ -757,6 +757,52 @@ static void closed_while_it_asks_or_works(void **state)
 	assert_false(there("a.txt"));
 }
 
+/* --- Files ------------------------------------------------------------------------------------ */
+
+static int on_deliver(void *arg, uint64_t turn, struct view path, struct view caption,
+	struct err *e)
+{
+	struct str *got = arg;
+
+	assert_int_equal(fix.turn, turn);
+	if (view_eqs(path, "no.pdf"))
+		return err_set(e, E_NOTFOUND, "there is no no.pdf; check the path");
+	return str_addf(got, "%.*s (%.*s)\n", VIEW_FMT(path), VIEW_FMT(caption));
+}
+
+static void a_file_is_handed_over_and_the_verdict_is_the_result(void **state)
+{
+	struct str got = STR_INIT(1024);
+
+	(void)state;
+	fix.engine->deliver = on_deliver;
+	fix.engine->arg = &got;
+	CALLS("send_file", "{\"path\":\"a.pdf\",\"caption\":\"See\"}", "send_file",
+		"{\"path\":\"no.pdf\"}", "send_file", "{\"path\":\"b.pdf\"}", "send_file", "{}");
+	lm_text(fix.lm, "Here they are.");
+	begin();
+	wait_done(ENGINE_OK);
+	assert_string_equal("a.pdf (See)\nb.pdf ()\n", str_cstr(&got));
+	assert_false(fix.acted);
+	assert_int_equal(0, fix.questions);
+	in_order(4);
+	result_has(0, "right behind your answer");
+	result_has(1, "there is no no.pdf; check the path");
+	result_has(2, "right behind your answer");
+	result_has(3, "path");
+	str_release(&got);
+}
+
+static void where_nobody_takes_files_that_is_the_result(void **state)
+{
+	(void)state;
+	CALLS("send_file", "{\"path\":\"a.pdf\"}");
+	lm_text(fix.lm, "No.");
+	begin();
+	wait_done(ENGINE_OK);
+	result_has(0, "no file can be sent from here");
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -776,6 +822,8 @@ int main(void)
 		T(cancelled_right_after_the_yes),
 		T(cancelled_midway_every_call_has_one_result),
 		T(closed_while_it_asks_or_works),
+		T(a_file_is_handed_over_and_the_verdict_is_the_result),
+		T(where_nobody_takes_files_that_is_the_result),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,6 +240,24 @@ static void later_changes_do_no_harm(void **state)
 	assert_int_equal(3 * MIB, sent(h, 2)->size);
 }
 
+static void the_next_turn_waits_until_all_is_copied(void **state)
+{
+	struct house *h = *state;
+
+	allow_large(h);
+	put_size(h, "big.bin", 50 * MIB);
+	house_hear(h, OWNER, "go");
+	house_hear(h, OWNER, "next");
+	fake_done(&h->engine, ENGINE_OK, "[send-file: big.bin]", "");
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(0, loop_step(h->w.loop, 0, NULL));
+		assert_int_equal(1, h->engine.starts);
+	}
+	settle(h->w.loop);
+	assert_int_equal(2, h->engine.starts);
+	assert_int_equal(50 * MIB, sent(h, 0)->size);
+}
+
 static void a_file_is_refused_with_its_reason(void **state)
 {
 	struct house *h = *state;
@@ -907,6 +925,7 @@ int main(void)
 		T(what_is_only_thought_is_not_sent),
 		T(a_file_named_twice_is_sent_once),
 		T(later_changes_do_no_harm),
+		T(the_next_turn_waits_until_all_is_copied),
 		T(a_file_is_refused_with_its_reason),
 		T(so_many_files_and_no_more),
 		T(a_refused_tag_is_told_to_both),
