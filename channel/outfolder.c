@@ -18,14 +18,14 @@ static void complain(const struct room *r, const char *what)
 }
 
 /* As root we work in somebody's workspace, and what we make there is theirs. */
-static void hand_over(int fd, const struct stat *ws)
+static void hand_over(const struct room *r, int fd, const struct stat *ws)
 {
 	if (geteuid() == 0 && ws->st_uid != 0 && fchown(fd, ws->st_uid, ws->st_gid) < 0)
-		errno = EPERM;
+		complain(r, "cannot be given to the owner of the workspace");
 }
 
 /* The folder `name` in dir, made where it is missing and `make` says so. */
-static int enter(int dir, const char *name, const struct stat *ws, bool make)
+static int enter(const struct room *r, int dir, const char *name, const struct stat *ws, bool make)
 {
 	int fd = file_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 
@@ -35,7 +35,7 @@ static int enter(int dir, const char *name, const struct stat *ws, bool make)
 		return -1;
 	fd = file_open_beneath(dir, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
 	if (fd >= 0)
-		hand_over(fd, ws);
+		hand_over(r, fd, ws);
 	return fd;
 }
 
@@ -50,7 +50,7 @@ static int open_folder(const struct room *r, bool make, struct stat *ws)
 	if (fstat(dir, ws) == 0) {
 		bool ours = ws->st_uid == geteuid() || geteuid() == 0;
 
-		fd = enter(dir, SENDABLE_OUT, ws, make && ours);
+		fd = enter(r, dir, SENDABLE_OUT, ws, make && ours);
 		if (fd < 0 && errno != ENOENT)
 			complain(r, "cannot be used");
 	}
@@ -58,7 +58,7 @@ static int open_folder(const struct room *r, bool make, struct stat *ws)
 	return fd;
 }
 
-static void hide_from_git(int dir, const struct stat *ws)
+static void hide_from_git(const struct room *r, int dir, const struct stat *ws)
 {
 	int fd = openat(dir, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		0600);
@@ -66,7 +66,7 @@ static void hide_from_git(int dir, const struct stat *ws)
 	if (fd < 0)
 		return; /* it is there already */
 	if (write(fd, "*\n", 2) == 2)
-		hand_over(fd, ws);
+		hand_over(r, fd, ws);
 	(void)close(fd);
 }
 
@@ -97,7 +97,7 @@ static void list(int dir, struct outfolder_list *out)
 
 static int keep(const struct room *r, int dir, const struct stat *ws, const char *name)
 {
-	int kept = enter(dir, OUTFOLDER_KEPT, ws, true);
+	int kept = enter(r, dir, OUTFOLDER_KEPT, ws, true);
 	int rc = kept < 0 ? -1 : renameat(dir, name, kept, name);
 
 	if (rc < 0)
@@ -115,7 +115,7 @@ void outfolder_begin(const struct room *r)
 
 	if (dir < 0)
 		return;
-	hide_from_git(dir, &ws);
+	hide_from_git(r, dir, &ws);
 	list(dir, &left);
 	for (size_t i = 0; i < left.n; i++)
 		(void)keep(r, dir, &ws, left.name[i]);

@@ -8,6 +8,8 @@
 #include "agent/turn.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "channel/outfolder.h"
+#include "channel/parcel.h"
 #include "cli/app.h"
 #include "cli/ask_view.h"
 #include "cli/client.h"
@@ -93,6 +95,7 @@ struct local {
 	struct db *db;
 	struct ask_view view;
 	struct ask_frame frame;
+	struct room room; /* of the channel: no more than it takes to look for files */
 	struct err *err;
 	int rc;
 };
@@ -110,15 +113,43 @@ static int save(struct local *l, const struct engine_event *ev)
 	return db_commit(l->db, l->err);
 }
 
-static void on_event(void *arg, const struct engine_event *ev)
+static void show(struct local *l, const struct engine_event *ev)
 {
-	struct local *l = arg;
 	struct str line = STR_INIT(ENGINE_ANSWER_MAX + 65536);
 
 	l->frame.streamed = l->view.streamed;
 	if (ask_event_json(ev, &l->frame, &line) == 0 && line.n)
 		ask_view_line(&l->view, view_cut(str_view(&line), line.n - 1));
 	str_release(&line);
+}
+
+static void show_text(struct local *l, struct view text)
+{
+	const struct engine_event ev = { .type = ENGINE_TEXT, .text = text };
+
+	show(l, &ev);
+}
+
+/* What was left in the out folder, behind the answer. */
+static void name_files(struct local *l, const struct engine_event *done)
+{
+	struct str names = STR_INIT(1 << 20);
+
+	parcel_name(&l->room, "", &names);
+	if (names.n > 0 && !l->view.streamed)
+		show_text(l, done->text);
+	if (names.n > 0)
+		show_text(l, str_view(&names));
+	str_release(&names);
+}
+
+static void on_event(void *arg, const struct engine_event *ev)
+{
+	struct local *l = arg;
+
+	if (ev->type == ENGINE_DONE && ev->fail == ENGINE_OK)
+		name_files(l, ev);
+	show(l, ev);
 	if (ev->type != ENGINE_DONE)
 		return;
 	l->rc = save(l, ev);
@@ -159,6 +190,10 @@ static int run_local(struct local *l, struct workshop *shop, struct view prompt,
 	int rc = -1;
 
 	l->db = shop->db;
+	l->room = (struct room){ .workspace = shop->workspace,
+		.log = shop->log,
+		.language = strcmp(cfg->language, "zh") ? LANG_EN : LANG_ZH };
+	outfolder_begin(&l->room);
 	l->err = e;
 	l->frame.ask_ms = ask_ms_from(cfg);
 	l->view = (struct ask_view){ .loop = l->loop,

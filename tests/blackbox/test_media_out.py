@@ -303,6 +303,15 @@ class Send(Out):
         self.kairo.idle()
         self.assertEqual(len(self.sim.sent()), before)
 
+    def test_so_it_is_without_a_daemon(self):
+        self.kairo.stop()
+        self.sim.script({"tool_calls": [{"name": "write_file", "arguments": {"path": ".kairo-out/c.txt",
+                                                                             "content": "x"}}]},
+                        {"text": "Made."})
+        out = self.kairo.run("ask", "make it").out
+        self.assertIn("Made.", out)
+        self.assertIn(os.path.join(self.ws, ".kairo-out", "kept", "c.txt"), out)
+
 
 del Out
 if __name__ == "__main__":
