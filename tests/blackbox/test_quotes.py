@@ -2,6 +2,7 @@
 from newer ones, which send no more than an id and the ends of what was marked."""
 
 import json
+import os
 import re
 import sqlite3
 
@@ -142,6 +143,19 @@ class Quotes(Case):
                     with open(path, "rb") as f:
                         self.assertEqual(f.read(), data)
                     self.assertNotIn("not at hand", prompt)
+
+    def test_a_file_that_we_sent(self):
+        with open(os.path.join(self.kairo.workspace, "plan.txt"), "w") as f:
+            f.write("all of it")
+        self.sim.script({"text": "Here it is.\n\n[send-file: plan.txt]"})
+        before = len(self.sim.sent())
+        self.sim.inject("send me the plan")
+        self.sim.wait("sent", before + 2)
+        self.kairo.idle()
+        its = [d["message_id"] for d in self.sim.sent()[before:] if d.get("file")]
+        self.assertEqual(len(its), 1)
+        self.assertEqual(self.asked(its[0]),
+                         "[quoted message: (the file that you sent: plan.txt)]\nwhat of it?")
 
     def test_nobody_is_shown_another_one_s_words(self):
         mine, its = self.say("the owner's secret", "as you wish")
