@@ -49,6 +49,7 @@ enum order {
 /* A session of the running agent. */
 struct live {
 	char *id, *key; /* key: of the conversation that has opened it */
+	char *asked;    /* how the last prompt to it began; NULL: none yet */
 	bool open;      /* else the agent has not said yes */
 	bool fresh;     /* loaded, and not prompted yet: what it says is its history */
 	bool zh;        /* its user's language */

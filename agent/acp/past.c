@@ -135,19 +135,56 @@ void past_take(struct past *p, const struct json *update)
 		x->whole = kind == 1;
 }
 
-bool past_find(const struct past *p, struct view words, bool within, struct view *answer,
-	bool *whole)
-{
-	for (size_t i = p->n; i > 0 && i + PAST_MAX > p->n; i--) {
-		const struct exchange *x = &p->exchanges[(i - 1) % PAST_MAX];
-		struct view asked = str_view(&x->asked);
+/* --- Looking back ----------------------------------------------------------------------------- */
 
-		if (within ? !memmem(asked.p, asked.n, words.p, words.n)
-			   : !view_starts(asked, words))
-			continue;
-		*answer = view_trim(str_view(&x->answer));
-		*whole = x->whole && answer->n > 0;
-		return true;
+static const struct exchange *at(const struct past *p, size_t i)
+{
+	return &p->exchanges[i % PAST_MAX];
+}
+
+static bool begins(const struct exchange *x, struct view words)
+{
+	return view_starts(str_view(&x->asked), words);
+}
+
+static bool holds(const struct exchange *x, struct view words)
+{
+	return memmem(str_cstr(&x->asked), x->asked.n, words.p, words.n) != NULL;
+}
+
+/* The newest one that is so, `except` that one; its number + 1. 0: none is. */
+static size_t newest_that(const struct past *p, struct view words, size_t except,
+	bool (*is_so)(const struct exchange *x, struct view words))
+{
+	for (size_t i = p->n; i > 0 && i + PAST_MAX > p->n; i--)
+		if (i != except && is_so(at(p, i - 1), words))
+			return i;
+	return 0;
+}
+
+static bool found(const struct past *p, size_t i, struct view *answer, bool *whole)
+{
+	if (i == 0)
+		return false;
+	*answer = view_trim(str_view(&at(p, i - 1)->answer));
+	*whole = at(p, i - 1)->whole && answer->n > 0;
+	return true;
+}
+
+bool past_find(const struct past *p, struct view words, struct view *answer, bool *whole)
+{
+	return found(p, newest_that(p, words, 0, holds), answer, whole);
+}
+
+bool past_find_later(const struct past *p, struct view words, struct view before,
+	struct view *answer, bool *whole)
+{
+	size_t i = newest_that(p, words, 0, begins), other;
+
+	if (i > 0 && before.n > 0) {
+		other = newest_that(p, before, i, begins);
+		if (other > i || (other == 0 && begins(at(p, i - 1), before)))
+			return false;
 	}
-	return false;
+	return found(p, i, answer, whole);
 }

@@ -218,7 +218,7 @@ static void tell_answers(struct acp *a, const struct live *l)
 		bool whole;
 		size_t i = 0;
 
-		if (!past_find(a->work->past, view_of(k->id), true, &text, &whole)) {
+		if (!past_find(a->work->past, view_of(k->id), &text, &whole)) {
 			result_tell(a, k);
 			continue;
 		}
@@ -239,7 +239,7 @@ static bool all_answered(const struct acp *a, const struct live *l)
 	bool whole, any = false;
 
 	for (; k; k = tasks_each(a->work->tasks, view_of(l->id), TASK_ENDED, k)) {
-		if (!past_find(a->work->past, view_of(k->id), true, &text, &whole))
+		if (!past_find(a->work->past, view_of(k->id), &text, &whole))
 			continue;
 		if (!whole)
 			return false;
@@ -255,7 +255,7 @@ static bool tell_bare(struct acp *a, const struct live *l)
 	bool whole;
 
 	if (tasks_each(a->work->tasks, view_of(l->id), TASK_ENDED, NULL) ||
-		!past_find(a->work->past, VIEW(WORK_NOTIFICATION), true, &text, &whole) || !whole)
+		!past_find(a->work->past, VIEW(WORK_NOTIFICATION), &text, &whole) || !whole)
 		return false;
 	tell_review(a, l, NULL, text);
 	return true;

@@ -1,11 +1,13 @@
 #include "agent/acp/work-private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 
 /* An end without a word that comes so soon: the agent was busy, and takes the prompt up later. */
 #define QUICK_MS      1000
+#define ASKED_MAX     ((size_t)4096)        /* bytes of a prompt that tell it from others */
 #define REASON_MS     2000                  /* for the hook that tells why there is no answer */
 #define SEEK_MS       ((int64_t)10 * 60000) /* an answer that comes later is sought so long */
 #define SEEK_BLIND_MS ((int64_t)2 * 60000)  /* without hooks that tell when to look */
@@ -15,6 +17,7 @@ void seek_watch(struct acp *a)
 	struct work *w = a->work;
 
 	w->said = w->stopped = false;
+	w->sent = true;
 	w->reason[0] = '\0';
 	tasks_turn(w->tasks, str_view(&a->session), true, false, loop_now(a->loop));
 }
@@ -22,6 +25,17 @@ void seek_watch(struct acp *a)
 void seek_said(struct acp *a)
 {
 	a->work->said = true;
+}
+
+void seek_done(struct acp *a)
+{
+	struct view text = str_view(&a->text);
+
+	if (!a->work->sent || !a->here)
+		return;
+	a->work->sent = false;
+	free(a->here->asked);
+	a->here->asked = strndup(text.p, utf8_cut(text, ASKED_MAX));
 }
 
 /* "429 slow down": what the model's provider has answered. */
@@ -60,7 +74,8 @@ bool seek_begin(struct acp *a)
 	return true;
 }
 
-/* Is there a reason to think that it is still to come? */
+/* Is there a reason to think that it is still to come? The end of any turn would have been heard of
+ * by hooks. Without them, work in the background shows in the history. */
 static bool may_come(const struct acp *a)
 {
 	const struct work *w = a->work;
@@ -69,8 +84,8 @@ static bool may_come(const struct acp *a)
 
 	if (loop_now(a->loop) - a->prompted >= (w->hooks ? SEEK_MS : SEEK_BLIND_MS))
 		return false;
-	return tasks_reviewing(w->tasks, str_view(&a->session)) ||
-	       past_find(w->past, VIEW(WORK_NOTIFICATION), true, &text, &whole);
+	return w->hooked || tasks_reviewing(w->tasks, str_view(&a->session)) ||
+	       past_find(w->past, VIEW(WORK_NOTIFICATION), &text, &whole);
 }
 
 void seek_take(struct acp *a)
@@ -78,7 +93,9 @@ void seek_take(struct acp *a)
 	struct view text;
 	bool whole;
 
-	if (past_find(a->work->past, str_view(&a->text), false, &text, &whole) && whole) {
+	if (past_find_later(a->work->past, str_view(&a->text), view_of(a->here->asked), &text,
+		    &whole) &&
+		whole) {
 		acp_stream_say(a->stream, text);
 		acp_finish(a, ENGINE_OK, VIEW_NONE);
 	} else if (may_come(a)) {

@@ -16,6 +16,7 @@ static void free_live(struct live *l)
 	knobs_release(&l->knobs);
 	free(l->id);
 	free(l->key);
+	free(l->asked);
 	free(l);
 }
 

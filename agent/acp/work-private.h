@@ -17,12 +17,14 @@ struct work {
 	struct timer *due, *wait; /* of the tasks; of the turn that is held or seeks its answer */
 	char *home;
 	char *reading;   /* the session that is being played back; NULL: none */
+	bool hooked;     /* hooks have been heard: they work */
 	bool busy;       /* it was told that there is background work */
 	struct str kept; /* what is remembered of it for the next start */
 	bool left;       /* what was remembered is still to be told */
 
 	/* of the turn */
 	bool told;                         /* that it is held */
+	bool sent;                         /* its prompt was */
 	bool said, stopped;                /* part of an answer; the hook at its end */
 	int64_t step;                      /* until its answer is sought again */
 	char reason[TASKS_REASON_MAX + 1]; /* why its model has failed; "": nobody says */
@@ -48,6 +50,7 @@ void result_pass(struct acp *a, const char *session); /* one that is not told */
 void result_take(struct acp *a, const char *session, bool read);
 
 /* seek.c: the answer of a turn that has ended without one. */
+void seek_done(struct acp *a); /* the turn is over: its prompt is one of the past */
 void seek_hook(struct acp *a, const struct hook *h); /* of the turn's session */
 void seek_step(struct acp *a);                       /* the time to look has come */
 void seek_take(struct acp *a);                       /* the history is there */

@@ -161,6 +161,7 @@ static bool work_on_hook(void *arg, const struct hook *h)
 
 	if (!session_find(a, h->session))
 		return false;
+	a->work->hooked = true;
 	reviewing = tasks_reviewing(a->work->tasks, h->session);
 	tasks_take(a->work->tasks, h, loop_now(a->loop));
 	if (!reviewing && (a->state == ACP_PROMPTING || a->state == ACP_SEEKING) &&
@@ -204,6 +205,7 @@ static void refresh(struct acp *a)
 void work_turn_done(struct acp *a)
 {
 	timer_disarm(a->work->wait);
+	seek_done(a);
 	if (a->session.n > 0)
 		tasks_turn(a->work->tasks, str_view(&a->session), false, a->fail == ENGINE_OK,
 			loop_now(a->loop));

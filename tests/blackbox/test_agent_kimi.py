@@ -1,6 +1,7 @@
 """Kimi Code behind the whole daemon."""
 
 import os
+import signal
 import threading
 
 from agents import Agent, Resumes, Serves, Talks, Works, run
@@ -203,6 +204,20 @@ class KimiCode(Talks, Resumes, Works, Serves, Agent):
         self.sim.wait("sent", seen + 1)
         self.assertEqual(self.sim.texts()[seen:], ["Hello **there**."])
         self.assertEqual(self.ask("hello"), ["Hello **there**."])
+
+    def test_its_end_takes_background_work_with_it_and_that_is_told(self):
+        self.kairo.config(policy__shell="ask")
+        self.begin_in_background("count", [step("There are seven herons.")])
+        self.with_hooks()
+        self.question("count")
+        self.assertEqual(self.ask("1"), ["It runs."])
+        wait_for(lambda: "1 background task" in self.kairo.status()["engine"], "the task to be known")
+        seen = len(self.sim.texts())
+        for pid in self.agents():
+            os.kill(pid, signal.SIGKILL)
+        self.sim.wait("sent", seen + 1)
+        self.assertEqual(self.sim.texts()[seen:],
+                         ["The agent has ended, and its background task with it: Counts the herons"])
 
     def test_hooks_tell_why_the_model_has_failed(self):
         path = os.path.join(self.folder, ".kimi-code", "config.toml")

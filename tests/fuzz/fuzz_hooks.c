@@ -39,7 +39,7 @@ static void check_history(const struct json *updates)
 			past_take(past, update);
 	}
 	past_end(past);
-	if (past_find(past, VIEW("a"), true, &answer, &whole))
+	if (past_find(past, VIEW("a"), &answer, &whole))
 		must(answer.n <= 2 * PAST_ANSWER_MAX && (answer.n > 0 || !whole));
 	past_close(&past);
 }

@@ -447,17 +447,31 @@ static void played(struct past *p, const char *kind, const char *text)
 	str_release(&s);
 }
 
-static void expect(const struct past *p, const char *words, bool within, const char *answer,
-	bool whole)
+static void expect(bool found, struct view text, bool is_whole, const char *answer, bool whole)
 {
-	struct view text = VIEW_NONE;
-	bool is_whole = !whole;
-
-	assert_int_equal(answer != NULL, past_find(p, view_of(words), within, &text, &is_whole));
+	assert_int_equal(answer != NULL, found);
 	if (!answer)
 		return;
 	assert_true(view_eqs(text, answer));
 	assert_int_equal(whole, is_whole);
+}
+
+static void expect_held(const struct past *p, const char *words, const char *answer, bool whole)
+{
+	struct view text = VIEW_NONE;
+	bool is_whole = !whole, found = past_find(p, view_of(words), &text, &is_whole);
+
+	expect(found, text, is_whole, answer, whole);
+}
+
+static void expect_later(const struct past *p, const char *words, const char *before,
+	const char *answer, bool whole)
+{
+	struct view text = VIEW_NONE;
+	bool is_whole = !whole,
+	     found = past_find_later(p, view_of(words), view_of(before), &text, &is_whole);
+
+	expect(found, text, is_whole, answer, whole);
 }
 
 #define U "user_message_chunk"
@@ -470,7 +484,7 @@ static void a_history_is_told_by_its_exchanges(void **state)
 
 	(void)state;
 	assert_int_equal(0, past_open(&p, NULL));
-	expect(p, "", false, NULL, false);
+	expect_later(p, "", NULL, NULL, false);
 	played(p, A, "nobody asked");
 	played(p, U, "hello");
 	played(p, U, " there");
@@ -486,22 +500,48 @@ static void a_history_is_told_by_its_exchanges(void **state)
 	played(p, A, "Wait.");
 	played(p, "tool_call", "");
 	past_end(p);
-	expect(p, "hello there", false, "Let me see.\n\nIt is so.", true);
-	expect(p, "b1", true, "Seven.", true);
-	expect(p, "b1", false, NULL, false);
-	expect(p, "hello", false, "Wait.", false); /* the newest; it is at work */
-	expect(p, "nobody", true, NULL, false);
+	expect_later(p, "hello there", NULL, "Let me see.\n\nIt is so.", true);
+	expect_held(p, "b1", "Seven.", true);
+	expect_later(p, "b1", NULL, NULL, false);
+	expect_later(p, "hello", NULL, "Wait.", false); /* the newest; it is at work */
+	expect_held(p, "nobody", NULL, false);
 	past_begin(p);
-	expect(p, "hello", false, NULL, false);
+	expect_later(p, "hello", NULL, NULL, false);
 	for (int i = 0; i <= PAST_MAX; i++) {
 		(void)snprintf(text, sizeof(text), "question %d.", i);
 		played(p, U, text);
 		played(p, A, text);
 	}
 	past_end(p);
-	expect(p, "question 0.", false, NULL, false);
-	expect(p, "question 1.", false, "question 1.", true);
-	expect(p, "question 16.", false, "question 16.", true);
+	expect_later(p, "question 0.", NULL, NULL, false);
+	expect_later(p, "question 1.", NULL, "question 1.", true);
+	expect_later(p, "question 16.", NULL, "question 16.", true);
+	past_close(&p);
+}
+
+static void an_older_question_in_the_same_words_is_another_one(void **state)
+{
+	struct past *p;
+
+	(void)state;
+	assert_int_equal(0, past_open(&p, NULL));
+	played(p, U, "hello");
+	played(p, A, "one");
+	played(p, U, "and now?");
+	played(p, A, "two");
+	past_end(p);
+	expect_later(p, "hello", NULL, "one", true);
+	expect_later(p, "hello", "hello", NULL, false);
+	expect_later(p, "hello", "and now?", NULL, false);
+	expect_later(p, "and now?", "hello", "two", true);
+	expect_later(p, "and", "and now?", NULL, false); /* is not there yet */
+	expect_later(p, "and now?", "gone long ago", "two", true);
+	played(p, U, "hello");
+	played(p, A, "three");
+	past_end(p);
+	expect_later(p, "hello", "hello", "three", true);
+	expect_later(p, "hello", "and now?", "three", true);
+	expect_later(p, "hello", "he", "three", true);
 	past_close(&p);
 }
 
@@ -519,6 +559,7 @@ int main(void)
 		T(the_helper_holds_nobody_up),
 		T(an_output_is_found_by_session_and_task),
 		T(an_output_is_read_nowhere_else),
+		cmocka_unit_test(an_older_question_in_the_same_words_is_another_one),
 		cmocka_unit_test(a_history_is_told_by_its_exchanges),
 	};
 

@@ -366,6 +366,22 @@ static void a_swallowed_prompt_is_answered_from_the_history(void **state)
 	assert_string_equal("", str_cstr(&f->notices));
 }
 
+static void an_old_answer_to_the_same_words_is_not_taken_for_it(void **state)
+{
+	struct fix *f = *state;
+
+	with_hooks(f,
+		"{\"session/prompt\":[[" TEXT(
+			"Old.") "," STOP "," END "],[" END
+				"]],\"session/load\":[[" USER("hello") "," TEXT("Old.") ",{\"result\":{}}],[" USER(
+					"hello") "," TEXT("Old.") "," USER("hello") "," TEXT("New.") ",{\"result\":{}}]]}");
+	ask(f, "hello");
+	begin(f, "hello");
+	seek(f);
+	assert_int_equal(ENGINE_OK, f->fail);
+	assert_string_equal("New.", str_cstr(&f->text));
+}
+
 static void it_is_waited_for_while_there_is_hope(void **state)
 {
 	struct fix *f = *state;
@@ -559,6 +575,7 @@ int main(void)
 		T(one_that_waits_long_is_told_so_once_and_can_be_stopped),
 		T(an_end_that_was_lost_is_found_out),
 		T(a_swallowed_prompt_is_answered_from_the_history),
+		T(an_old_answer_to_the_same_words_is_not_taken_for_it),
 		T(it_is_waited_for_while_there_is_hope),
 		T(without_hope_it_is_an_empty_answer),
 		T(hope_has_an_end),
