@@ -207,7 +207,7 @@ static void scene_hello(struct demo *d)
 		"- **记一条 买牛奶**：我会用 `write_file` 写一个文件\n"
 		"- **表格**：看表格和代码在手机上的样子\n"
 		"- **运行命令**：看策略怎样拒绝；设了 `policy.shell = \"ask\"` 时会先问你\n"
-		"- **长文**：很长的回答，之后发 `/more` 取剩下的部分\n"
+		"- **长文**：很长的回答，全文随后以文件送来\n"
 		"- **慢一点**：慢慢说，期间可以发 `/stop`\n"
 		"- 发来图片或文件：我说说收到了什么；**发个文件**：我发一个给你\n",
 		"Hello! I am the **demo model** inside kairo-sim, not a real language model: I pick one of a "
@@ -217,7 +217,7 @@ static void scene_hello(struct demo *d)
 		"- **note buy milk**: I write a file with `write_file`\n"
 		"- **table**: how tables and code look on the phone\n"
 		"- **run a command**: how the policy refuses, or with `policy.shell = \"ask\"` asks you first\n"
-		"- **long**: a very long answer; send `/more` for the rest\n"
+		"- **long**: a very long answer; all of it comes as a file\n"
 		"- **slow**: I take my time, so that you can send `/stop`\n"
 		"- a picture or a file: I tell what I was given; **send me a file**: I send you one\n");
 }
@@ -358,14 +358,13 @@ static void scene_long(struct demo *d)
 		str_addf(&d->out->text, d->zh ? "## 第 %d 节\n\n" : "## Section %d\n\n", i);
 		say(d,
 			"这一节只是用来占篇幅的：每条消息至多约一千八百字，一次来信之后最多能发十条，所"
-			"以这篇文章一定装不下。"
-			"装不下的部分会留在本机，你再发一条消息或 `/more`，它就接着送来。分段总在段落、"
-			"句子的边上，"
-			"代码块会在下一条里重新打开，不会切坏一个字。\n\n",
+			"以这篇文章一定装不下。第一条之后会附上一个文件，全文都在里面；文件发不出去时，剩"
+			"下的部分留在本机，发 `/more` 就接着送来。分段总在段落、句子的边上，不会切坏一个字。\n\n",
 			"This section only takes up room: a message holds about eighteen hundred characters and ten "
-			"messages may follow each of yours, so this text cannot fit. What does not fit stays on the "
-			"machine; write again, or send `/more`, and it goes on. Parts end where paragraphs and "
-			"sentences end, code fences are opened again, and no character is ever cut in two.\n\n");
+			"messages may follow each of yours, so this text cannot fit. A file with all of it comes "
+			"behind the first message; if it cannot be sent, the rest stays on the machine and `/more` "
+			"brings it. Parts end where paragraphs and sentences end, and no character is ever cut in "
+			"two.\n\n");
 		if (i % 10 == 0)
 			str_addf(&d->out->text, "```\nsection = %d\n```\n\n", i);
 	}

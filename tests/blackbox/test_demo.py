@@ -60,10 +60,13 @@ class Demo(unittest.TestCase):
     def test_a_command_is_answered_too(self):
         self.assertIn("/stop", self.once("/help"))
 
-    def test_a_long_answer_comes_in_parts(self):
+    def test_a_file_is_named(self):
+        self.assertIn("[shopping.md]", self.once("send me shopping.md"))
+
+    def test_a_long_answer_ends_in_a_file(self):
         answer = self.once("long")
         self.assertIn("## Section 1\n", answer)
-        self.assertIn("/more", answer)
+        self.assertRegex(answer, r"\n\[answer-\d{8}-\d{4}\.md\]\n")
 
     def test_no_answer_of_the_model_is_a_failure_with_its_reason(self):
         p = self.demo("--once", "hello", code=1, KAIRO_MODEL_BASE_URL="http://127.0.0.1:9/v1",
