@@ -1,5 +1,6 @@
 #include "channel/outfolder.h"
 
+#include "base/text.h"
 #include "channel/sendable.h"
 
 #include <dirent.h>
@@ -10,6 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define SWEEPS 10000 /* of OUTFOLDER_MAX each: somebody may go on writing */
+#define BESIDE sizeof("-12345678")
 
 static void complain(const struct room *r, const char *what)
 {
@@ -82,43 +86,78 @@ static void list(int dir, struct outfolder_list *out)
 	struct dirent *de;
 
 	out->n = 0;
+	out->more = false;
 	if (!d) {
 		if (fd >= 0)
 			(void)close(fd);
 		return;
 	}
-	while (out->n < OUTFOLDER_MAX && (de = readdir(d)))
-		if (de->d_name[0] != '.' && strcmp(de->d_name, OUTFOLDER_KEPT) != 0 &&
+	while (!out->more && (de = readdir(d))) {
+		if (de->d_name[0] == '.' || strcmp(de->d_name, OUTFOLDER_KEPT) == 0)
+			continue;
+		out->more = out->n == OUTFOLDER_MAX;
+		if (!out->more &&
 			copy_z(out->name[out->n], sizeof(out->name[0]), view_of(de->d_name)) == 0)
 			out->n++;
+	}
 	(void)closedir(d);
 	qsort(out->name, out->n, sizeof(out->name[0]), by_name);
 }
 
-static int keep(const struct room *r, int dir, const struct stat *ws, const char *name)
+/* A file does not replace a folder, nor a folder one that is not empty. */
+static bool is_in_the_way(int error)
+{
+	return error == EISDIR || error == ENOTDIR || error == ENOTEMPTY || error == EEXIST;
+}
+
+/* as: the name it has there. -1: errno says why not. */
+static int keep(const struct room *r, int dir, const struct stat *ws, const char *name,
+	char as[NAME_MAX + 1])
 {
 	int kept = enter(r, dir, OUTFOLDER_KEPT, ws, true);
 	int rc = kept < 0 ? -1 : renameat(dir, name, kept, name);
+	size_t n = utf8_cut(view_of(name), NAME_MAX - BESIDE);
+	char hex[BESIDE];
+	int error;
 
+	(void)copy_z(as, NAME_MAX + 1, view_of(name));
+	if (kept >= 0 && rc < 0 && is_in_the_way(errno)) {
+		rand_hex(hex, (BESIDE - 1) / 2);
+		(void)snprintf(as, NAME_MAX + 1, "%.*s-%s", (int)n, name, hex);
+		rc = renameat(dir, name, kept, as);
+	}
+	error = errno;
 	if (rc < 0)
 		complain(r, "cannot be emptied");
 	if (kept >= 0)
 		(void)close(kept);
+	errno = error;
 	return rc;
+}
+
+/* A part at a time: is there more? What does not go stays, and is not sent either. */
+static bool empty_some(const struct room *r, int dir, const struct stat *ws)
+{
+	struct outfolder_list left;
+	char as[NAME_MAX + 1];
+	bool some = false;
+
+	list(dir, &left);
+	for (size_t i = 0; i < left.n; i++)
+		some = keep(r, dir, ws, left.name[i], as) == 0 || some;
+	return left.more && some;
 }
 
 void outfolder_begin(const struct room *r)
 {
-	struct outfolder_list left;
 	struct stat ws;
 	int dir = open_folder(r, true, &ws);
 
 	if (dir < 0)
 		return;
 	hide_from_git(r, dir, &ws);
-	list(dir, &left);
-	for (size_t i = 0; i < left.n; i++)
-		(void)keep(r, dir, &ws, left.name[i]);
+	for (int i = 0; i < SWEEPS && empty_some(r, dir, &ws); i++)
+		;
 	(void)close(dir);
 }
 
@@ -128,20 +167,30 @@ void outfolder_look(const struct room *r, struct outfolder_list *out)
 	int dir = open_folder(r, false, &ws);
 
 	out->n = 0;
+	out->more = false;
 	if (dir < 0)
 		return;
 	list(dir, out);
 	(void)close(dir);
 }
 
-int outfolder_keep(const struct room *r, const char *name, char path[PATH_SIZE])
+int outfolder_keep(const struct room *r, const char *name, char path[PATH_SIZE], struct err *e)
 {
+	const char *at = "/" SENDABLE_OUT "/" OUTFOLDER_KEPT;
 	struct stat ws;
 	int dir = open_folder(r, false, &ws);
-	int rc = dir < 0 ? -1 : keep(r, dir, &ws, name);
-	const char *at = rc == 0 ? "/" SENDABLE_OUT "/" OUTFOLDER_KEPT : "/" SENDABLE_OUT;
+	char as[NAME_MAX + 1];
+	int rc = -1;
 
-	if (snprintf(path, PATH_SIZE, "%s%s/%s", r->workspace, at, name) >= PATH_SIZE)
+	(void)copy_z(as, sizeof(as), view_of(name));
+	if (dir >= 0)
+		rc = keep(r, dir, &ws, name, as);
+	if (rc < 0) {
+		(void)err_sys(e, "%s cannot be moved into " SENDABLE_OUT "/" OUTFOLDER_KEPT, name);
+		(void)copy_z(as, sizeof(as), view_of(name));
+		at = "/" SENDABLE_OUT;
+	}
+	if (snprintf(path, PATH_SIZE, "%s%s/%s", r->workspace, at, as) >= PATH_SIZE)
 		path[0] = '\0';
 	if (dir >= 0)
 		(void)close(dir);

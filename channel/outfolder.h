@@ -4,6 +4,7 @@
 #define CHANNEL_OUTFOLDER_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "base/err.h"
 #include "base/file.h"
@@ -15,6 +16,7 @@
 struct outfolder_list {
 	char name[OUTFOLDER_MAX][NAME_MAX + 1];
 	size_t n;
+	bool more; /* than these lie there */
 };
 
 /* Made where it is missing and the workspace is ours; emptied of what another turn has left. What
@@ -22,8 +24,9 @@ struct outfolder_list {
 void outfolder_begin(const struct room *r);
 /* What lies there, by name; hidden entries and "kept" not counted. */
 void outfolder_look(const struct room *r, struct outfolder_list *out);
-/* Moves an entry into "kept", in the place of one of that name; path: where it is now. -1: it
- * stays, and path is where it was. */
-int outfolder_keep(const struct room *r, const char *name, char path[PATH_SIZE]);
+/* Moves an entry into "kept", in the place of one of that name, or beside it under a longer name
+ * where one is a folder and not empty, or only one of them is a folder. path: where it is now. -1:
+ * it stays, path is where it was, and e says why. */
+int outfolder_keep(const struct room *r, const char *name, char path[PATH_SIZE], struct err *e);
 
 #endif

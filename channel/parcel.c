@@ -213,27 +213,42 @@ static void take_all(struct parcel *p, const struct delivery *d)
 	}
 }
 
+/* What cannot be moved away is not sent: it would be so again with each answer. */
+static void take_left(struct parcel *p, const char *name)
+{
+	char path[PATH_SIZE], kept[PATH_SIZE];
+	struct err e = ERR_INIT;
+	struct sendable s;
+	int rc;
+
+	if (path_join(path, SENDABLE_OUT, name, NULL) < 0)
+		return;
+	rc = sendable_open(&s, p->room, p->user, view_of(path), &e);
+	if (outfolder_keep(p->room, name, kept, rc == 0 ? &e : NULL) < 0)
+		rc = -1;
+	if (rc == 0)
+		rc = take_open(p, &s, kept, VIEW_NONE, &e);
+	if (rc < 0)
+		refuse(p, view_of(path), &e);
+	sendable_close(&s);
+}
+
 static void take_folder(struct parcel *p)
 {
 	struct outfolder_list *in = malloc(sizeof(*in));
+	struct err e = ERR_INIT;
 
-	if (in)
-		outfolder_look(p->room, in);
-	for (size_t i = 0; in && i < in->n; i++) {
-		char path[PATH_SIZE], kept[PATH_SIZE];
-		struct err e = ERR_INIT;
-		struct sendable s;
-		int rc;
-
-		if (path_join(path, SENDABLE_OUT, in->name[i], NULL) < 0)
-			continue;
-		rc = sendable_open(&s, p->room, p->user, view_of(path), &e);
-		(void)outfolder_keep(p->room, in->name[i], kept);
-		if (rc == 0)
-			rc = take_open(p, &s, kept, VIEW_NONE, &e);
-		if (rc < 0)
-			refuse(p, view_of(path), &e);
-		sendable_close(&s);
+	if (!in)
+		return;
+	outfolder_look(p->room, in);
+	for (size_t i = 0; i < in->n; i++)
+		take_left(p, in->name[i]);
+	if (in->more) {
+		(void)err_set(&e, E_FULL,
+			"more than %d files lie in " SENDABLE_OUT ", and the others were left out; "
+			"pack them into one",
+			OUTFOLDER_MAX);
+		refuse(p, VIEW("…"), &e);
 	}
 	free(in);
 }
@@ -282,7 +297,7 @@ void parcel_name(const struct room *r, const char *user, struct str *text)
 	for (size_t i = 0; in && i < in->n; i++) {
 		char path[PATH_SIZE];
 
-		(void)outfolder_keep(r, in->name[i], path);
+		(void)outfolder_keep(r, in->name[i], path, NULL);
 		str_adds(text, i ? "\n" : "\n\n");
 		words(text, peer_lang(r, user), W_FILE_HERE, path);
 	}

@@ -8,6 +8,7 @@
 
 #include "channel/inbox.h"
 #include "channel/outbox.h"
+#include "channel/outfolder.h"
 #include "channel/sendable.h"
 #include "channel/spool.h"
 
@@ -380,6 +381,85 @@ static void what_another_turn_has_left_there_is_not_sent(void **state)
 	assert_true(there(h, ".kairo-out/kept/secret.txt"));
 	answer(h, "Nothing.");
 	assert_int_equal(1, h->w.wire.nsent);
+}
+
+static void however_much_another_turn_has_left_there_none_is_sent(void **state)
+{
+	struct house *h = *state;
+	char name[64];
+
+	house_hear(h, GUEST, "go");
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), ".kairo-out/secret%d.txt", i);
+		put(h, name, "the guest's");
+	}
+	house_hear(h, GUEST, "/stop");
+	house_wait(h, 5000);
+	fake_forget(&h->w.wire);
+	house_hear(h, OWNER, "go");
+	put(h, ".kairo-out/mine.txt", "the owner's");
+	answer(h, "One.");
+	assert_int_equal(2, h->w.wire.nsent);
+	assert_file(h, 1, "mine.txt", "the owner's");
+}
+
+static void more_than_is_looked_at_is_told(void **state)
+{
+	struct house *h = *state;
+	char name[64];
+
+	house_hear(h, OWNER, "go");
+	for (int i = 0; i < OUTFOLDER_MAX + 1; i++) {
+		snprintf(name, sizeof(name), ".kairo-out/f%02d.txt", i);
+		put(h, name, "x");
+	}
+	answer(h, "Many.");
+	house_hear(h, OWNER, "next");
+	assert_non_null(strstr(h->engine.text, "20 files are sent with one answer at most"));
+	assert_non_null(strstr(h->engine.text, "more than 64 files lie in .kairo-out"));
+	answer(h, "ok");
+	house_hear(h, OWNER, "again"); /* nothing of it comes up again */
+	assert_string_equal("again", h->engine.text);
+}
+
+static void what_cannot_take_the_place_of_its_name_is_kept_beside_it(void **state)
+{
+	struct house *h = *state;
+
+	house_hear(h, OWNER, "go");
+	assert_int_equal(0, mkdir(at(h, ".kairo-out/kept"), 0755));
+	assert_int_equal(0, mkdir(at(h, ".kairo-out/kept/a.txt"), 0755));
+	assert_int_equal(0, mkdir(at(h, ".kairo-out/kept/folder"), 0755));
+	assert_int_equal(0, mkdir(at(h, ".kairo-out/folder"), 0755));
+	put(h, ".kairo-out/kept/folder/x", "x");
+	put(h, ".kairo-out/folder/y", "y");
+	put(h, ".kairo-out/a.txt", "a");
+	answer(h, "One.");
+	assert_int_equal(3, h->w.wire.nsent);
+	assert_file(h, 1, "a.txt", "a");
+	assert_non_null(strstr(sent(h, 2)->text, "Not sent: .kairo-out/folder."));
+	assert_false(there(h, ".kairo-out/a.txt"));
+	assert_false(there(h, ".kairo-out/folder"));
+	assert_true(there(h, ".kairo-out/kept/folder/x"));
+	house_hear(h, OWNER, "next");
+	answer(h, "Nothing.");
+	assert_int_equal(4, h->w.wire.nsent);
+}
+
+/* Else it would go out again with every answer that follows. */
+static void what_cannot_be_moved_away_is_not_sent(void **state)
+{
+	struct house *h = *state;
+
+	house_hear(h, OWNER, "go");
+	assert_int_equal(0, symlink("/", at(h, ".kairo-out/kept")));
+	put(h, ".kairo-out/a.txt", "a");
+	answer(h, "One.");
+	assert_int_equal(2, h->w.wire.nsent);
+	assert_non_null(strstr(sent(h, 1)->text, "Not sent: .kairo-out/a.txt."));
+	assert_int_equal(0, copies(h));
+	house_hear(h, OWNER, "next");
+	assert_non_null(strstr(h->engine.text, "cannot be moved into .kairo-out/kept"));
 }
 
 static void what_may_not_be_sent_from_there_is_told(void **state)
@@ -932,6 +1012,10 @@ int main(void)
 		T(the_reason_survives_a_restart_and_is_for_that_user_alone),
 		T(what_lies_in_the_out_folder_is_sent_and_moved_away),
 		T(what_another_turn_has_left_there_is_not_sent),
+		T(however_much_another_turn_has_left_there_none_is_sent),
+		T(more_than_is_looked_at_is_told),
+		T(what_cannot_take_the_place_of_its_name_is_kept_beside_it),
+		T(what_cannot_be_moved_away_is_not_sent),
 		T(what_may_not_be_sent_from_there_is_told),
 		T(an_out_folder_that_is_a_link_is_not_used),
 		T(a_failed_turn_sends_what_was_handed_over_and_no_more),
