@@ -379,11 +379,12 @@ class Case(unittest.TestCase):
         for word in ("AddressSanitizer", "LeakSanitizer", "runtime error:"):
             self.assertNotIn(word, log)
 
-    def narrow(self, sends, text):
-        """A message from the phone whose answer finds so many sends of its window used."""
+    def narrow(self, sends, *texts):
+        """Messages from the phone whose answers find so many sends of their window used."""
         self.kairo.request("POST", "/v1/pause")
-        self.sim.inject(text)
-        wait_for(lambda: self.kairo.status()["queue"]["waiting"], "the message to wait")
+        for text in texts:
+            self.sim.inject(text)
+        wait_for(lambda: self.kairo.status()["queue"]["waiting"] == len(texts), "the messages to wait")
         for n in range(sends):
             self.kairo.run("send", "spent %d" % n)
         wait_for(lambda: self.kairo.status()["sends"]["used"] == sends, "the window to be used")
