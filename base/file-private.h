@@ -8,10 +8,6 @@
 
 #include "base/err.h"
 
-/* open() of an absolute path that follows no symlink in any component; close-on-exec. */
-int path_open(const char *path, int flags, mode_t mode, struct err *e);
-/* As path_open, and what was opened must be a regular file; nothing else can block us here. */
-int path_open_regular(const char *path, int flags, mode_t mode, struct stat *st, struct err *e);
 /* Open or create (0600) for reading and writing a file of ours that nobody else may touch; an
  * existing one loses its group and other bits. extra: O_APPEND, O_EXCL or 0. */
 int path_open_private(const char *path, int extra, struct stat *st, struct err *e);

@@ -113,7 +113,8 @@ int file_open_beneath(int dir, const char *rel, int flags)
 	return (int)fd;
 }
 
-int path_open(const char *path, int flags, mode_t mode, struct err *e)
+/* open() of an absolute path that follows no symlink in any component; close-on-exec. */
+static int path_open(const char *path, int flags, mode_t mode, struct err *e)
 {
 	int fd;
 
@@ -129,7 +130,9 @@ int path_open(const char *path, int flags, mode_t mode, struct err *e)
 	return err_sys(e, "cannot open %s", path);
 }
 
-int path_open_regular(const char *path, int flags, mode_t mode, struct stat *st, struct err *e)
+/* As path_open, and what was opened must be a regular file; nothing else can block us here. */
+static int path_open_regular(const char *path, int flags, mode_t mode, struct stat *st,
+	struct err *e)
 {
 	/* O_NONBLOCK: opening a FIFO without a writer must not wait for one. */
 	int fd = path_open(path, flags | O_NONBLOCK | O_NOCTTY, mode, e);

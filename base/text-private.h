@@ -15,9 +15,6 @@ enum utf8_kind {
 /* What p[0..n) begins with; n is not 0. */
 enum utf8_kind utf8_classify(const unsigned char *p, size_t n, size_t *len);
 
-/* The 12 controls of Unicode that reorder what one reads. */
-bool text_is_bidi(uint32_t cp);
-
 /* --- What looks like a secret (text_secret.c) ------------------------------------------------- */
 
 enum secret_kind {

@@ -7,7 +7,8 @@
  * string needs no state of its own: its backslash is the end of a short escape. */
 enum { GROUND, ESCAPE, ESCAPE_MID, CSI, OSC, STRING };
 
-bool text_is_bidi(uint32_t cp)
+/* The 12 controls of Unicode that reorder what one reads. */
+static bool is_bidi(uint32_t cp)
 {
 	return (cp >= 0x202a && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069) || cp == 0x200e ||
 	       cp == 0x200f || cp == 0x061c;
@@ -88,7 +89,7 @@ static void put(struct text_filter *f, struct view bytes, uint32_t cp, struct st
 	}
 	if (cp < 0x20 && !(cp == '\t' && (f->keep & TEXT_KEEP_TAB)))
 		return;
-	if (cp == 0x7f || text_is_bidi(cp))
+	if (cp == 0x7f || is_bidi(cp))
 		return;
 	f->after_cr = false;
 	str_add(out, bytes);
@@ -172,7 +173,7 @@ static void show(uint32_t cp, struct view bytes, struct str *out)
 	}
 	if (cp < 0x20 || cp == 0x7f)
 		str_addf(out, "\\x%02x", (unsigned)cp);
-	else if ((cp >= 0x80 && cp <= 0x9f) || text_is_bidi(cp) || cp == 0x2028 || cp == 0x2029 ||
+	else if ((cp >= 0x80 && cp <= 0x9f) || is_bidi(cp) || cp == 0x2028 || cp == 0x2029 ||
 		 cp == 0xfeff)
 		str_addf(out, "\\u%04x", (unsigned)cp);
 	else

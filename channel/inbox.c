@@ -27,7 +27,7 @@ int inbox_seen(const struct room *r, const char *id, struct err *e)
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
-const char *inbox_state_name(enum inbox_state s)
+static const char *state_name(enum inbox_state s)
 {
 	static const char *const names[] = { "waiting", "running", "done", "failed", "interrupted",
 		"stopped", "dropped", "retried" };
@@ -185,7 +185,7 @@ int inbox_move(const struct room *r, int64_t seq, enum inbox_state to, uint64_t 
 		    " WHERE seq = ?4",
 		    "illl", (int)to, (int64_t)turn, to > INBOX_RUNNING ? room_now(r) : 0, seq) < 0)
 		return -1;
-	log_msg(r->log, LOG_DEBUG, "inbox", words_num(&subject, seq), "%s", inbox_state_name(to));
+	log_msg(r->log, LOG_DEBUG, "inbox", words_num(&subject, seq), "%s", state_name(to));
 	return 0;
 }
 

@@ -44,7 +44,6 @@ enum inbox_state {
 	INBOX_DROPPED,     /* taken out of the queue */
 	INBOX_RETRIED      /* run again under another row */
 };
-const char *inbox_state_name(enum inbox_state s);
 
 /* A message's own text, what it quotes, and a line for each attachment. */
 #define INBOX_TEXT_MAX (CHAN_TEXT_MAX + 65536)

@@ -9,7 +9,7 @@
 #define KEEP_MS   ((int64_t)30 * 24 * 60 * 60 * 1000)
 #define KEEP_ROWS 2000
 
-const char *part_state_name(enum part_state s)
+static const char *state_name(enum part_state s)
 {
 	static const char *const names[] = { "waiting", "in flight", "accepted", "unconfirmed",
 		"refused", "unknown", "parked", "dropped" };
@@ -209,7 +209,7 @@ int part_move(const struct room *r, int64_t seq, enum part_state to, const char 
 		    "ilsl", (int)to, room_now(r), why, seq) < 0)
 		return -1;
 	log_msg(r->log, to == PART_REFUSED || to == PART_UNKNOWN ? LOG_WARN : LOG_DEBUG, "outbox",
-		words_num(&subject, seq), "%s%s%s", part_state_name(to), *why ? ": " : "", why);
+		words_num(&subject, seq), "%s%s%s", state_name(to), *why ? ": " : "", why);
 	return 0;
 }
 

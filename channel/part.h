@@ -31,7 +31,6 @@ enum part_state {
 	PART_PARKED,      /* until the user writes */
 	PART_DROPPED
 };
-const char *part_state_name(enum part_state s);
 
 #define PART_TEXT_MAX ((size_t)64 << 10)
 

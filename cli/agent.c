@@ -93,7 +93,9 @@ bool agent_can_start(const char *command)
 	return find_program(NULL, command, program) == 0;
 }
 
-int agent_find(const struct config *c, const char *workspace, char program[PATH_SIZE],
+/* Where the program of the settings is. E_NOTFOUND: not on this machine; the message says how it
+ * can be installed. E_DENIED: it lies in the workspace, where the agent itself could replace it. */
+static int agent_find(const struct config *c, const char *workspace, char program[PATH_SIZE],
 	struct err *e)
 {
 	const struct acp_preset *preset = preset_of(c);

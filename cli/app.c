@@ -68,7 +68,7 @@ int64_t ask_ms_from(const struct config *c)
 	return c->policy.ask_minutes * 60000;
 }
 
-void control_settings_from(struct control_settings *s, const struct config *c)
+static void control_settings_from(struct control_settings *s, const struct config *c)
 {
 	*s = (struct control_settings){
 		.language = !strcmp(c->language, "zh")   ? LANG_ZH
@@ -101,7 +101,8 @@ size_t config_relaxed(const struct config *c, const char **out, size_t max)
 	return n;
 }
 
-size_t config_warnings(const struct config *c, const struct account *acc, const char **out,
+/* These with all else about the settings that a user should know of. */
+static size_t config_warnings(const struct config *c, const struct account *acc, const char **out,
 	size_t max)
 {
 	size_t n = config_relaxed(c, out, max);

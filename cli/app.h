@@ -77,11 +77,8 @@ struct ask_frame {
 int ask_event_json(const struct engine_event *ev, const struct ask_frame *f, struct str *out);
 int64_t ask_ms_from(const struct config *c); /* how long a question is open */
 
-/* Lists of one line each, ended by NULL, at most max - 1: settings that loosen something, and these
- * with all else about the settings that a user should know of. */
+/* Settings that loosen something: a line each, ended by NULL, at most max - 1. */
 size_t config_relaxed(const struct config *c, const char **out, size_t max);
-size_t config_warnings(const struct config *c, const struct account *acc, const char **out,
-	size_t max);
 
 /* http rules for the iLink hosts, and for the model's host. */
 void rules_for_ilink(struct http_rules *r, const struct config *c);
@@ -91,7 +88,6 @@ void rules_for_model(struct http_rules *r, const struct config *c);
 int check_ca_file(const struct config *c, struct err *e);
 /* The path of kairo-tool: beside this program (build tree), else in libexec. */
 int find_helper(char out[PATH_SIZE], struct err *e);
-void control_settings_from(struct control_settings *s, const struct config *c);
 
 /* "/proc/self/fd/N/control.sock" when the real path is too long for a socket address: *hold is N
  * then, to be closed when the path is used no more, else -1. */

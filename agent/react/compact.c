@@ -157,7 +157,8 @@ out:
 	return rc;
 }
 
-int compact_begin(struct react *r, int keep,
+/* 1: the model is asked. 0: there is nothing to summarise. */
+static int compact_begin(struct react *r, int keep,
 	void (*then)(struct react *r, enum engine_fail fail, const char *why), struct err *e)
 {
 	struct str body = STR_INIT(PROMPT_BODY_MAX);

@@ -110,10 +110,7 @@ void sight_clear(struct react *r);
 /* compact.c: older rounds give way to a summary of them, before the window is full. */
 bool compact_due(const struct react *r);
 /* Summarise all but the newest `keep` rounds, then call `then`: ENGINE_OK, or why not; the talk is
- * as before in that case. 1: the model is asked. 0: there is nothing to summarise. */
-int compact_begin(struct react *r, int keep,
-	void (*then)(struct react *r, enum engine_fail fail, const char *why), struct err *e);
-/* The same where it may as well not be; false: it is not. */
+ * as before in that case. False: there is nothing to summarise, or it cannot be begun. */
 bool compact_or_not(struct react *r, int keep,
 	void (*then)(struct react *r, enum engine_fail fail, const char *why));
 void compact_done(struct react *r, const struct model_result *m);

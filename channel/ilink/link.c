@@ -14,7 +14,7 @@ struct link {
 	enum chan_link told;
 };
 
-const char *link_name(enum chan_link link)
+static const char *link_name(enum chan_link link)
 {
 	static const char *const names[] = {
 		[CHAN_LINK_STARTING] = "starting",

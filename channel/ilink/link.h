@@ -22,6 +22,5 @@ void link_good(struct link *l); /* UP, nothing is wrong */
 void link_failed(struct link *l, const char *why);
 void link_skipped(struct link *l, size_t n);
 const struct chan_status *link_status(const struct link *l);
-const char *link_name(enum chan_link link);
 
 #endif

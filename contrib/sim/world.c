@@ -184,7 +184,8 @@ struct peer *peer_find(struct bot *b, struct view user)
 	return NULL;
 }
 
-struct peer *peer_get(struct bot *b, struct view user, struct err *e)
+/* Made if new. */
+static struct peer *peer_get(struct bot *b, struct view user, struct err *e)
 {
 	struct peer *p = peer_find(b, user);
 
@@ -233,7 +234,7 @@ uint64_t world_id(struct sim *s)
 	return s->world->last_id += 1 + rand_u64() % 4096 * 2;
 }
 
-uint64_t world_seq(struct sim *s)
+static uint64_t world_seq(struct sim *s)
 {
 	return ++s->world->last_seq;
 }
@@ -398,7 +399,7 @@ struct delivery *delivery_new(struct sim *s, struct bot *b, struct view to, stru
 	return d;
 }
 
-struct delivery *delivery_by_n(struct sim *s, uint64_t n)
+static struct delivery *delivery_by_n(struct sim *s, uint64_t n)
 {
 	const struct world *w = s->world;
 

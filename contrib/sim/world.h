@@ -85,7 +85,6 @@ struct bot *bots_first(struct sim *s);
 
 /* --- People ----------------------------------------------------------------------------------- */
 struct peer *peer_find(struct bot *b, struct view user);
-struct peer *peer_get(struct bot *b, struct view user, struct err *e); /* made if new */
 bool peer_knows_token(const struct peer *p, struct view token);
 int peer_add_token(struct peer *p, const char *token);
 const char *peer_token(const struct peer *p); /* newest, or NULL */
@@ -109,13 +108,11 @@ struct inbound *world_put(struct sim *s, struct bot *b, const struct inbound_spe
 	struct err *e);
 const struct inbound *world_inbound(const struct bot *b, struct view id); /* by message id */
 uint64_t world_id(struct sim *s); /* a fresh message id, above 2^63 */
-uint64_t world_seq(struct sim *s);
 char *fresh_token(void); /* about as long as real ones are; free() */
 
 struct delivery *delivery_new(struct sim *s, struct bot *b, struct view to, struct err *e);
 struct delivery *delivery_by_client_id(struct sim *s, const struct bot *b, struct view to,
 	struct view client_id); /* newest; NULL */
-struct delivery *delivery_by_n(struct sim *s, uint64_t n);
 /* Deliveries in order: the first with n over since; NULL at the end. */
 const struct delivery *delivery_after(struct sim *s, uint64_t since);
 uint64_t delivery_last(const struct sim *s);

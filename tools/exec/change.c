@@ -309,7 +309,8 @@ int changes_make(struct tool_job *j, struct change *list, size_t n, struct err *
 
 /* --- Counting --------------------------------------------------------------------------------- */
 
-size_t count_lines(struct view text)
+/* One without a line end at the end counts. */
+static size_t count_lines(struct view text)
 {
 	size_t n = 0;
 

@@ -36,8 +36,6 @@ struct change {
 /* E_CONFLICT: a file is no longer the one in `was`, or one that was to be created is there. */
 int changes_make(struct tool_job *j, struct change *list, size_t n, struct err *e);
 
-/* Lines in a text; one without a line end at the end counts. */
-size_t count_lines(struct view text);
 /* The lines between the first and the last that differ, in both texts. */
 void count_changed(struct view old, struct view new, size_t *removed, size_t *added);
 

@@ -233,25 +233,16 @@ static int read_gif(struct picture_head *h, struct view file, struct err *e)
 
 static const struct {
 	enum picture_kind kind;
-	const char *name;
 	size_t at;
 	struct view mark;
 	int (*read)(struct picture_head *h, struct view file, struct err *e);
 } kinds[] = {
-	{ PICTURE_JPEG, "JPEG", 0, { "\xff\xd8\xff", 3 }, read_jpeg },
-	{ PICTURE_PNG, "PNG", 0, { "\x89PNG\r\n\x1a\n", PNG_SIGNATURE }, read_png },
-	{ PICTURE_WEBP, "WebP", 8, { "WEBP", 4 }, read_webp },
-	{ PICTURE_GIF, "GIF", 0, { "GIF87a", 6 }, read_gif },
-	{ PICTURE_GIF, "GIF", 0, { "GIF89a", 6 }, read_gif },
+	{ PICTURE_JPEG, 0, { "\xff\xd8\xff", 3 }, read_jpeg },
+	{ PICTURE_PNG, 0, { "\x89PNG\r\n\x1a\n", PNG_SIGNATURE }, read_png },
+	{ PICTURE_WEBP, 8, { "WEBP", 4 }, read_webp },
+	{ PICTURE_GIF, 0, { "GIF87a", 6 }, read_gif },
+	{ PICTURE_GIF, 0, { "GIF89a", 6 }, read_gif },
 };
-
-const char *picture_kind_name(enum picture_kind kind)
-{
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (kinds[i].kind == kind)
-			return kinds[i].name;
-	return "";
-}
 
 /* Kinds that people send, and that are not decoded. */
 static const struct {

@@ -30,7 +30,6 @@ struct picture_head {
 /* E_UNSUPPORTED: another kind, or too big; E_FORMAT: it is not whole. The message is a sentence of
  * its own ("it is a HEIC picture..."), for the model. */
 int picture_head_read(struct picture_head *h, struct view file, struct err *e);
-const char *picture_kind_name(enum picture_kind kind);
 
 /* The chunks of a PNG behind its signature. 1: there is one, *rest is moved on past it. 0: the end.
  * -1: it is cut off. */

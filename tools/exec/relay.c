@@ -34,7 +34,8 @@ static void shape_member(struct json_out *w, const struct json *hook, const char
 		json_put_json(w, name, j);
 }
 
-int relay_shape(struct view in, struct str *out, struct err *e)
+/* Of what a hook tells, what is passed on: appended. The user's prompts are not. */
+static int relay_shape(struct view in, struct str *out, struct err *e)
 {
 	static const char *const names[] = { "hook_event_name", "session_id", "task_id", "kind",
 		"description", "detached", "origin_kind", "notification_type", "body",

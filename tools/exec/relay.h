@@ -15,8 +15,6 @@
 #define RELAY_IN_MAX   ((size_t)4 << 20)  /* bytes of what a hook tells */
 #define RELAY_TEXT_MAX ((size_t)64 << 10) /* bytes of one text that is passed on; the rest is cut */
 
-/* Of what a hook tells, what is passed on: appended. The user's prompts are not. */
-int relay_shape(struct view in, struct str *out, struct err *e);
 int relay_main(void); /* the exit code: always success, for others mean something to the agent */
 
 #endif

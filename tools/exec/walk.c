@@ -81,7 +81,7 @@ void names_release(struct names *names)
 	memset(names, 0, sizeof(*names));
 }
 
-enum walk_kind walk_kind(int dirfd, const char *name)
+static enum walk_kind kind_of(int dirfd, const char *name)
 {
 	struct stat st;
 
@@ -182,7 +182,7 @@ static bool walk_step(struct walk *w, walk_fn *fn, void *arg)
 	if (str_adds(&w->path, entry.name) < 0)
 		return false;
 	entry.path = str_view(&w->path);
-	entry.kind = walk_kind(l->fd, entry.name);
+	entry.kind = kind_of(l->fd, entry.name);
 	entry.dirfd = l->fd;
 	next = fn(arg, &entry);
 	if (next == WALK_ON && entry.kind == WALK_DIR)

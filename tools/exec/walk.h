@@ -24,7 +24,6 @@ int names_read(struct names *out, int dirfd, struct err *e);
 void names_release(struct names *names);
 
 enum walk_kind { WALK_FILE, WALK_DIR, WALK_LINK, WALK_OTHER };
-enum walk_kind walk_kind(int dirfd, const char *name);
 
 struct walk_entry {
 	struct view path; /* relative to where the walk began */

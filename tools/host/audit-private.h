@@ -16,10 +16,6 @@ struct audit_name {
 
 const char *audit_dir(const struct audit *a);
 
-/* Is it one of ours? */
-bool audit_name_parse(const char *name, struct audit_name *out);
-/* Older first: by day, then from the highest generation down; for qsort. */
-int audit_name_order(const void *a, const void *b);
 /* All there are, oldest first; *out is for free(). */
 int audit_names(const char *dir, struct audit_name **out, size_t *n, struct err *e);
 

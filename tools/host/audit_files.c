@@ -12,7 +12,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-bool audit_name_parse(const char *name, struct audit_name *out)
+/* Is it one of ours? */
+static bool parse(const char *name, struct audit_name *out)
 {
 	size_t n = strlen(DAY);
 
@@ -30,7 +31,8 @@ bool audit_name_parse(const char *name, struct audit_name *out)
 	return copy_z(out->text, sizeof(out->text), view_of(name)) == 0;
 }
 
-int audit_name_order(const void *a, const void *b)
+/* Older first: by day, then from the highest generation down; for qsort. */
+static int older(const void *a, const void *b)
 {
 	const struct audit_name *x = a, *y = b;
 	int days = strncmp(x->text, y->text, strlen(DAY));
@@ -66,10 +68,10 @@ int audit_names(const char *dir, struct audit_name **out, size_t *n, struct err 
 		return -1;
 	}
 	for (struct dirent *it; rc == 0 && (it = readdir(d));)
-		if (audit_name_parse(it->d_name, &name))
+		if (parse(it->d_name, &name))
 			rc = add_name(out, n, &name, e);
 	(void)closedir(d);
 	if (rc == 0 && *n > 0)
-		qsort(*out, *n, sizeof(**out), audit_name_order);
+		qsort(*out, *n, sizeof(**out), older);
 	return rc;
 }

@@ -41,8 +41,6 @@ struct policy {
 	size_t noverrides;
 };
 
-/* Does a name of the table, maybe with "*" at its end, cover the tool? */
-bool policy_covers(const char *name, const char *tool);
 const struct policy_row *policy_row(const struct policy *p, const char *tool);
 /* The exact name before one with "*"; NULL: none speaks of it. */
 const struct policy_override *policy_override(const struct policy *p, const char *tool);

@@ -50,7 +50,8 @@ const char *verdict_name(enum verdict v)
 	return "deny";
 }
 
-bool policy_covers(const char *name, const char *tool)
+/* Does a name of the table, maybe with "*" at its end, cover the tool? */
+static bool covers(const char *name, const char *tool)
 {
 	size_t n = strlen(name);
 
@@ -64,7 +65,7 @@ const struct policy_row *policy_row(const struct policy *p, const char *tool)
 	const struct policy_row *rows = p ? p->rows : policy_rows;
 
 	for (size_t i = 0; tool && i < POLICY_ROWS; i++)
-		if (policy_covers(rows[i].tool, tool))
+		if (covers(rows[i].tool, tool))
 			return &rows[i];
 	return NULL;
 }
@@ -78,7 +79,7 @@ const struct policy_override *policy_override(const struct policy *p, const char
 
 		if (strcmp(o->name, tool) == 0)
 			return o;
-		if (policy_covers(o->name, tool))
+		if (covers(o->name, tool))
 			wide = o;
 	}
 	return wide;

@@ -33,7 +33,6 @@ struct tools {
 /* registry.c */
 /* What confines tools here; waits for it where that is not known yet. */
 const struct sandbox *registry_sandbox(struct tools *t);
-const struct native_tool *registry_native(const struct tools *t, const char *name);
 /* Is it there to be called? Can a call of this origin come to anything? */
 bool registry_present(const struct tools *t, const struct tool_spec *s);
 bool registry_offers(const struct tools *t, const struct tool_spec *s, enum origin origin);

@@ -196,7 +196,7 @@ void tools_turn_allow(struct tools *t, uint64_t turn, struct view url)
 
 /* --- What there is ---------------------------------------------------------------------------- */
 
-const struct native_tool *registry_native(const struct tools *t, const char *name)
+static const struct native_tool *native_named(const struct tools *t, const char *name)
 {
 	for (size_t i = 0; i < NATIVES_MAX; i++)
 		if (t->natives[i].name && strcmp(t->natives[i].name, name) == 0)
@@ -210,7 +210,7 @@ int tools_add_native(struct tools *t, const struct native_tool *tool, struct err
 
 	if (!spec || !spec->native)
 		return err_set(e, E_NOTFOUND, "no tool %s works in the daemon", tool->name);
-	if (registry_native(t, tool->name))
+	if (native_named(t, tool->name))
 		return err_set(e, E_EXISTS, "there is a tool %s already", tool->name);
 	for (size_t i = 0; i < NATIVES_MAX; i++) {
 		if (t->natives[i].name)
@@ -231,7 +231,7 @@ void tools_drop_native(struct tools *t, const char *name, const void *self)
 
 bool registry_present(const struct tools *t, const struct tool_spec *s)
 {
-	return !s->native || registry_native(t, s->name);
+	return !s->native || native_named(t, s->name);
 }
 
 bool registry_offers(const struct tools *t, const struct tool_spec *s, enum origin origin)
@@ -369,7 +369,7 @@ static int check_consent(const struct tools *t, const struct tool_call *c, const
 static int start(struct tools *t, struct tool_run **out, const struct run_plan *plan, struct err *e)
 {
 	if (plan->spec->native)
-		return native_start(out, plan, registry_native(t, plan->spec->name), e);
+		return native_start(out, plan, native_named(t, plan->spec->name), e);
 	if (plan->spec->lives)
 		return session_start(out, t->sessions, plan, e);
 	return process_start(out, plan, e);
