@@ -134,7 +134,7 @@ static void put_found(enum control_language lang, const struct chan_msg *m, stru
 	struct str shown = STR_INIT((size_t)16 * SHOWN_CHARS);
 	struct view part = view_trim(quote_part(text, &m->partial));
 
-	(void)words_excerpt(&shown, part, SHOWN_CHARS);
+	(void)words_line(&shown, part, SHOWN_CHARS);
 	if (file[0] && shown.n == 0)
 		(void)words(&shown, lang, W_QUOTED_FILE, file);
 	if (shown.n > 0) {

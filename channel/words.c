@@ -327,6 +327,12 @@ static void put_plain(struct str *out, struct view v)
 	}
 }
 
+static void put_line(struct str *out, struct view v)
+{
+	for (size_t i = 0; i < v.n; i++)
+		str_addc(out, v.p[i] == '\n' ? ' ' : v.p[i]);
+}
+
 static bool in_name(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -387,6 +393,11 @@ static int excerpt(struct str *out, struct view text, size_t max,
 int words_excerpt(struct str *out, struct view text, size_t max)
 {
 	return excerpt(out, text, max, put_plain);
+}
+
+int words_line(struct str *out, struct view text, size_t max)
+{
+	return excerpt(out, text, max, put_line);
 }
 
 /* Copies a template, replacing {1} to {5} by args and {d} by detail. */

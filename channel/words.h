@@ -172,6 +172,8 @@ enum control_language words_detect(struct view text);
 /* The beginning of a message for showing it in a notice: one line, at most max characters, without
  * controls or marks that WeChat would render. */
 int words_excerpt(struct str *out, struct view text, size_t max);
+/* The same for an engine, which must have names and commands as they were written. */
+int words_line(struct str *out, struct view text, size_t max);
 
 struct words_num {
 	char z[24];

@@ -68,6 +68,16 @@ static void what_was_said_is_found_by_its_id(void **state)
 	}
 }
 
+/* What stands for WeChat's marks on the phone would be another name, another command. */
+static void it_is_quoted_as_it_was_written(void **state)
+{
+	struct world *w = *state;
+
+	say(w, OWNER, "7", "run `make x_y` | tee <log>\n*then* ~/a # b", "");
+	assert_quotes(w, OWNER, "7",
+		"[quoted message: run `make x_y` | tee <log> *then* ~/a # b]\n");
+}
+
 static void nobody_is_shown_what_another_one_said(void **state)
 {
 	struct world *w = *state;
@@ -423,6 +433,7 @@ int main(void)
 #define H(f) cmocka_unit_test_setup_teardown(f, setup_house, teardown_house)
 	const struct CMUnitTest tests[] = {
 		W(what_was_said_is_found_by_its_id),
+		W(it_is_quoted_as_it_was_written),
 		W(nobody_is_shown_what_another_one_said),
 		W(the_first_word_under_an_id_stays),
 		W(ids_of_our_own_making_are_not_kept),
