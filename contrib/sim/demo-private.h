@@ -14,8 +14,9 @@ struct attached {
 struct demo {
 	const struct json *request;
 	const struct json *message; /* the newest of the person */
-	struct str words;           /* its text without the lines that tell of files */
+	struct str words;           /* its text without Kairo's own lines about files and quotes */
 	struct view user;           /* the same */
+	struct view quoted;         /* p NULL: nothing */
 	struct attached files[FILES_MAX];
 	size_t nfiles;
 	struct view picture; /* path of the newest picture that ever came; p NULL: none */
@@ -31,7 +32,8 @@ bool offered(const struct demo *d, const char *tool);
 void call(struct demo *d, const char *name, const char *key1, struct view value1, const char *key2,
 	struct view value2);
 void show_result(struct demo *d); /* of the tool, as a quotation or as code */
-/* A word that looks like a file name: the first with a dot inside it; p NULL: none. */
+/* A word that looks like a file name: the first with a dot inside it, or a slash in front; p NULL:
+ * none. */
 struct view file_named(struct view text);
 
 /* --- demo_media.c ----------------------------------------------------------------------------- */

@@ -26,6 +26,19 @@ static struct view content_of(const struct json *message)
 	return v;
 }
 
+/* What the message quotes is not what the person says. */
+static bool read_quoted(struct demo *d, struct view line)
+{
+	static const struct view marks[] = { { "[quoted message: ", 17 }, { "[引用的消息：", 19 } };
+
+	for (size_t i = 0; i < 2; i++)
+		if (view_starts(line, marks[i]) && view_ends(line, VIEW("]"))) {
+			d->quoted = view_from(view_cut(line, line.n - 1), marks[i].n);
+			return true;
+		}
+	return false;
+}
+
 static void read_text(struct demo *d, struct view text)
 {
 	while (text.n) {
@@ -34,6 +47,8 @@ static void read_text(struct demo *d, struct view text)
 		struct attached f;
 
 		text = view_from(text, end + 1);
+		if (read_quoted(d, line))
+			continue;
 		if (!read_attached(line, &f)) {
 			str_addf(&d->words, "%s%.*s", d->words.n ? "\n" : "", VIEW_FMT(line));
 			continue;
@@ -54,7 +69,7 @@ static void read_user(struct demo *d, const struct json *message)
 	str_reset(&d->words);
 	d->message = message;
 	d->nfiles = 0;
-	d->result = VIEW_NONE;
+	d->quoted = d->result = VIEW_NONE;
 	if (c && json_str(c, &v) == 0)
 		read_text(d, v);
 	else if (c)
@@ -149,7 +164,7 @@ struct view file_named(struct view text)
 
 		while (n < text.n && memchr(set, text.p[n], sizeof(set) - 1))
 			n++;
-		if (n > 2 && n <= 200 && memchr(text.p + 1, '.', n - 2))
+		if (n > 2 && n <= 200 && (text.p[0] == '/' || memchr(text.p + 1, '.', n - 2)))
 			return view_cut(text, n);
 		text = view_from(text, n ? n : 1);
 	}
@@ -209,7 +224,7 @@ static void scene_hello(struct demo *d)
 		"- **运行命令**：看策略怎样拒绝；设了 `policy.shell = \"ask\"` 时会先问你\n"
 		"- **长文**：很长的回答，全文随后以文件送来\n"
 		"- **慢一点**：慢慢说，期间可以发 `/stop`\n"
-		"- 发来图片或文件：我说说收到了什么；**发个文件**：我发一个给你\n",
+		"- 发来图片或文件，或引用一条消息：我说说收到了什么；**发个文件**：我发一个给你\n",
 		"Hello! I am the **demo model** inside kairo-sim, not a real language model: I pick one of a "
 		"few fixed answers by the words you use, so that you can try Kairo end to end.\n\nTry:\n\n"
 		"- **list files**: I call `list_dir`\n"
@@ -219,7 +234,7 @@ static void scene_hello(struct demo *d)
 		"- **run a command**: how the policy refuses, or with `policy.shell = \"ask\"` asks you first\n"
 		"- **long**: a very long answer; all of it comes as a file\n"
 		"- **slow**: I take my time, so that you can send `/stop`\n"
-		"- a picture or a file: I tell what I was given; **send me a file**: I send you one\n");
+		"- a picture, a file or a quote: I tell what I was given; **send me a file**: I send you one\n");
 }
 
 /* Many lines as code, without the head in brackets; one is quoted, since that is what a phone
@@ -383,20 +398,31 @@ static void scene_slow(struct demo *d)
 			i);
 }
 
-static void scene_other(struct demo *d)
+static void repeat(struct demo *d, const char *zh, const char *en, struct view v)
 {
-	struct view v = view_cut(d->user, utf8_cut(d->user, 300));
-
-	say(d, "（演示模型）你说的是：\n\n> ", "(Demo model) You said:\n\n> ");
+	say(d, zh, en);
+	str_adds(&d->out->text, "\n\n> ");
+	v = view_cut(v, utf8_cut(v, 300));
 	for (size_t i = 0; i < v.n; i++) {
 		str_addc(&d->out->text, v.p[i]);
 		if (v.p[i] == '\n')
 			str_adds(&d->out->text, "> ");
 	}
+	str_adds(&d->out->text, "\n\n");
+}
+
+static void scene_other(struct demo *d)
+{
+	if (d->quoted.p) {
+		repeat(d, "（演示模型）你引用了：", "(Demo model) You quoted:", d->quoted);
+		repeat(d, "并且说：", "and said:", d->user);
+	} else {
+		repeat(d, "（演示模型）你说的是：", "(Demo model) You said:", d->user);
+	}
 	say(d,
-		"\n\n我不是真正的语言模型，只会几种固定的回答。发“你好”看看我会什么；"
+		"我不是真正的语言模型，只会几种固定的回答。发“你好”看看我会什么；"
 		"要真正的回答，请在配置里填一个模型。\n",
-		"\n\nI am not a real language model and know a few fixed answers only. Say hello to see which; "
+		"I am not a real language model and know a few fixed answers only. Say hello to see which; "
 		"for real answers, set a model in the configuration.\n");
 }
 

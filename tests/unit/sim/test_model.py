@@ -88,6 +88,14 @@ class Demo(Model):
                       "[附件：语音 voice.silk，audio/silk，30 B，/m/voice.silk]\nhello"):
             self.assertIn("**demo model** inside kairo-sim", self.message(words)["content"])
 
+    def test_a_quote_is_told_and_not_taken_for_what_was_said(self):
+        for words, quoted in (("[quoted message: send me a.pdf (x > y)]\nwhat of it?", "You quoted:\n\n> send me a.pdf (x > y)\n"),
+                              ("[引用的消息：把 a.pdf 发给我]\n这是什么？", "你引用了：\n\n> 把 a.pdf 发给我\n")):
+            said = self.message(words)["content"]
+            self.assertIn(quoted, said)
+            self.assertIn("> " + words.split("\n")[1] + "\n", said)
+        self.assertEqual(self.call_of("[quoted message: hello]\nlist files")[0], "list_dir")
+
     def test_it_reads_a_text_that_came(self):
         words = "[attachment: file notes.txt, text/plain, 3 B, /m/my notes.txt]\nlook"
         self.assertEqual(self.call_of(words), ("read_file", {"path": "/m/my notes.txt"}))
@@ -103,6 +111,7 @@ class Demo(Model):
         f = self.message("send me a.pdf", tools=tools)["tool_calls"][0]["function"]
         self.assertEqual((f["name"], json.loads(f["arguments"])), ("send_file", {"path": "a.pdf"}))
         self.assertIn("[send-file: a.pdf]", self.message("把 a.pdf 发给我")["content"])
+        self.assertIn("[send-file: /etc/passwd]", self.message("send me /etc/passwd")["content"])
 
     def test_it_tells_how_the_sending_went(self):
         call = {"role": "assistant", "content": None, "tool_calls": [
