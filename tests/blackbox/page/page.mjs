@@ -183,6 +183,18 @@ const steps = {
 		await page.click('#jump');
 		await sees(page, () => { const c = document.querySelector('#chat'); return c.scrollHeight - c.scrollTop - c.clientHeight < 3; });
 	},
+	async 'follows though what is above the end grows, as a picture that loads'() {
+		await page.evaluate(() => {
+			const chat = document.querySelector('#chat');
+			chat.lastElementChild.style.paddingBottom = '400px';
+			chat.dispatchEvent(new Event('scroll'));
+		});
+		await control('inject', { text: 'behind the picture' });
+		await fetchMessages();
+		await seesText(page, 'behind the picture');
+		await sees(page, () => { const c = document.querySelector('#chat'); return c.scrollHeight - c.scrollTop - c.clientHeight < 3; });
+		assert.equal(await page.$eval('#jump', e => e.hidden), true);
+	},
 	async 'offers shortcuts and files'() {
 		await page.click('#plus');
 		const names = await page.$$eval('#plus-panel button', l => l.map(b => b.innerText));
