@@ -591,13 +591,14 @@ static void try_agent(struct doctor *d, const struct agent_plan *plan, const cha
 	log_close(&log);
 }
 
-static void check_servers(struct doctor *d, const struct agent_plan *plan)
+static void check_servers(struct doctor *d)
 {
 	struct str names = STR_INIT(4096);
 	struct err e = ERR_INIT;
+	char path[PATH_SIZE];
 	struct mcp mcp;
 
-	if (mcp_load(&mcp, plan->mcp, &e) < 0) {
+	if (path_join(path, d->home->dir, MCP_FILE, &e) < 0 || mcp_load(&mcp, path, &e) < 0) {
 		bad(d, true, "mcp",
 			"mend that file; kairo.toml(5), MCP servers, shows what belongs into it",
 			"no MCP server is handed to the agent: %s", e.msg);
@@ -640,28 +641,46 @@ static void check_hooks(struct doctor *d)
 						: "not installed");
 }
 
-static void check_agent(struct doctor *d, bool try)
+/* Without a workspace, which is said above, it is only looked for. */
+static int plan_agent(struct doctor *d, struct agent_plan *plan, char workspace[PATH_SIZE],
+	struct err *e)
 {
+	if (workspace_find(workspace, d->cfg->workspace, d->home->root, false, e) == 0)
+		return agent_plan(plan, d->home, d->cfg, workspace, tools_namespaces(d->tools), e);
+	if (e->code != E_NOTFOUND)
+		return -1;
+	workspace[0] = '\0';
+	return agent_find(d->cfg, d->cfg->workspace, plan->program, e);
+}
+
+static void check_installed(struct doctor *d, bool try)
+{
+	struct agent_plan plan = { .argv = NULL };
 	char workspace[PATH_SIZE];
-	struct agent_plan plan;
 	struct err e = ERR_INIT;
 
 	if (!d->tools) /* said above */
 		return;
-	if (workspace_find(workspace, d->cfg->workspace, d->home->root, false, &e) < 0 ||
-		agent_plan(&plan, d->home, d->cfg, workspace, tools_namespaces(d->tools), &e) < 0) {
+	if (plan_agent(d, &plan, workspace, &e) < 0) {
 		bad(d, true, "agent",
 			"kairo config set acp.preset NAME for another one, or engine react for the "
 			"built-in one",
 			"%s", e.msg);
-		return;
+	} else if (!workspace[0]) {
+		ok("agent", "%s; what it can do is told once there is a workspace", plan.program);
+	} else {
+		say_agent(d, &plan);
+		if (try)
+			try_agent(d, &plan, workspace);
 	}
-	say_agent(d, &plan);
-	check_hooks(d);
-	check_servers(d, &plan);
-	if (try)
-		try_agent(d, &plan, workspace);
 	agent_plan_release(&plan);
+}
+
+static void check_agent(struct doctor *d, bool try)
+{
+	check_installed(d, try);
+	check_hooks(d);
+	check_servers(d);
 }
 
 static void check_engine(struct doctor *d, bool try)

@@ -251,6 +251,20 @@ class Acp(Case):
             self.assertRegex(out, r"FAIL +engine +acp, agent")
             self.assertIn(said, out)
 
+    def test_doctor_looks_for_it_before_there_is_a_workspace(self):
+        self.kairo.config(workspace=self.path("later"))
+        path = os.path.join(self.kairo.home, "mcp.json")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("{}")
+        os.chmod(path, 0o644)
+        for command, said in ((AGENT, r"ok +agent +%s; .*once there is a workspace" % AGENT),
+                              ("/nonexistent/agent", r"FAIL +agent +acp\.command: there is no program /nonexistent/agent")):
+            self.kairo.config(acp__command=[command])
+            out = self.doctor(1)
+            self.assertRegex(out, said)
+            self.assertRegex(out, r"FAIL +mcp +.*chmod 600")
+            self.assertEqual(out.count("does not exist yet"), 1)
+
     def test_doctor_asks_a_preset_for_its_version(self):
         folder = self.path("bin")
         os.mkdir(folder)
