@@ -280,7 +280,7 @@ static int add_file(struct sending *s, const char *path, struct err *e)
 	return 0;
 }
 
-/* 0; 1: usage; -1. */
+/* 0; 1: usage; 2: the same, and getopt has said what is wrong; -1. */
 static int read_sending(struct sending *s, int argc, char **argv, struct err *e)
 {
 	static const struct option longs[] = { { "to", required_argument, NULL, 't' },
@@ -289,7 +289,7 @@ static int read_sending(struct sending *s, int argc, char **argv, struct err *e)
 
 	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (opt != 't' && opt != 'f')
-			return 1;
+			return 2;
 		if (opt == 'f' && add_file(s, optarg, e) < 0)
 			return -1;
 		if (opt == 't')
@@ -331,8 +331,8 @@ int cmd_send(const struct home *h, int argc, char **argv)
 	struct err e = ERR_INIT;
 	int rc = read_sending(&s, argc, argv, &e), code = EXIT_DONE;
 
-	if (rc == 1) {
-		code = say_usage("send", "one TEXT is wanted, or --file PATH");
+	if (rc > 0) {
+		code = say_usage("send", rc == 1 ? "one TEXT is wanted, or --file PATH" : NULL);
 	} else if (rc < 0) {
 		code = say_err(&e);
 	} else if (write_sending(&s, &body, &e) < 0) {

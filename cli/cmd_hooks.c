@@ -57,10 +57,14 @@ static int status(const struct config *c, const char *kimi, struct err *e)
 		[PLUGIN_STALE] = "installed, but not as it should be; kairo hooks install mends it",
 	};
 	enum plugin_state state;
+	char used[PATH_SIZE];
 
 	if (plugin_state(kimi, &state, e) < 0)
 		return -1;
 	printf("the plugin %s is %s\nacp.hooks is %s\n", PLUGIN_ID, words[state], c->acp.hooks);
+	if (!hooks_home(c, used))
+		puts("it is listened to only with engine = \"acp\" and acp.preset = \"kimi\", which "
+		     "are not set");
 	return 0;
 }
 

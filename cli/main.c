@@ -204,6 +204,7 @@ static int allow_files(struct err *e)
 
 static int run(int argc, char **argv)
 {
+	char *program = argc > 0 ? argv[0] : NULL;
 	const char *account = NULL;
 	struct home h = { .account = "" };
 	struct err e = ERR_INIT;
@@ -220,10 +221,9 @@ static int run(int argc, char **argv)
 	argc--;
 	argv++;
 	/* Behind the command's name it is heard as well. */
-	char *name = argv[0];
 	if (take_account(&argc, &argv, &account) < 0)
 		return say_usage(c->name, "--account wants a name");
-	argv[0] = name;
+	argv[0] = program; /* getopt's complaints begin with it */
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		describe(c, "kairo ");
 		return EXIT_DONE;

@@ -74,6 +74,11 @@ class Hooks(Case):
         self.assertRegex(self.kairo.run("doctor", code=None).out, r"warn +hooks +Kimi's list of plugins")
         self.kairo.start()  # the agent works without
 
+    def test_with_another_engine_it_is_said_that_it_does_nothing(self):
+        self.assertNotIn("only with", self.hooks().out)
+        self.kairo.run("config", "set", "engine", "react")
+        self.assertIn('only with engine = "acp"', self.hooks().out)
+
     def test_what_it_takes_is_said(self):
         self.assertIn("status|install|remove", self.hooks("more", code=2).err)
         self.assertIn("status|install|remove", self.hooks("install", "now", code=2).err)

@@ -100,6 +100,10 @@ class Send(Case):
     def test_command_lines(self):
         for args in ((), ("",), ("a", "b"), ("a", "--to"), ("a", "--what")):
             self.assertIn("usage: kairo", self.send(*args, code=2).err)
+        for args, said in ((("--file",), "option '--file' requires an argument"), (("--what",), "unrecognized option '--what'")):
+            complaint, usage = self.send(*args, code=2).err.splitlines()
+            self.assertRegex(complaint, "kairo: " + said)
+            self.assertIn("usage: kairo", usage)
 
 
 if __name__ == "__main__":
