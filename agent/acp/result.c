@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/acp/artifact.h"
 #include "agent/acp/output.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #define NOTICE_MAX (PAST_ANSWER_MAX + 4096)
@@ -46,6 +48,17 @@ static void add_fenced(struct str *out, struct view text)
 	str_release(&fence);
 }
 
+/* The file that it has made goes to the user; whoever sends it checks it. */
+static void add_artifact(const struct acp *a, const struct task *k, struct view output,
+	struct str *out)
+{
+	struct str path = STR_INIT(PATH_SIZE);
+
+	if (!k->failed && artifact_find(a->workspace, output, &path))
+		(void)str_addf(out, "\n\n[send-file: %s]", str_cstr(&path));
+	str_release(&path);
+}
+
 /* What the task itself has to show: an agent's answer, else its output, else how it ended. */
 static void add_result(struct acp *a, const struct live *l, const struct task *k, struct str *out)
 {
@@ -62,6 +75,7 @@ static void add_result(struct acp *a, const struct live *l, const struct task *k
 			(void)str_adds(out, l->zh ? "（输出太长，这里只有最后 64 KiB）\n"
 						  : "(the last 64 KiB of its output)\n");
 		add_fenced(out, view_trim(str_view(&text)));
+		add_artifact(a, k, str_view(&text), out);
 	} else {
 		if (e.code != E_OK && e.code != E_NOTFOUND)
 			log_warn(a->log, "acp", "a task's output: %s", e.msg);

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "agent/acp/artifact.h"
 #include "agent/acp/hooks.h"
 #include "agent/acp/output.h"
 #include "agent/acp/past.h"
@@ -423,6 +424,77 @@ static void an_output_is_read_nowhere_else(void **state)
 	assert_int_equal(E_OK, read_output(f, "s1", "b1", "this"));
 }
 
+#define FILLED 512
+
+static void fill_in(char out[FILLED], const char *text, const char *workspace)
+{
+	const char *at = strchr(text, '@');
+	int before = at ? (int)(at - text) : (int)strlen(text);
+
+	(void)snprintf(out, FILLED, "%.*s%s%s", before, text, at ? workspace : "",
+		at ? at + 1 : "");
+}
+
+static void an_output_names_the_file_it_has_made(void **state)
+{
+	static const struct {
+		const char *output, *path; /* @: the workspace; path NULL: none */
+	} rows[] = {
+		{ "Saved chart.png", "chart.png" },
+		{ "working\n\nsaved: chart.png\n\n", "chart.png" },
+		{ "WROTE 12 rows to out/rows.csv.", "out/rows.csv" },
+		{ "Plot saved as \"a plot.png\".", "a plot.png" },
+		{ "generated ./chart.png in out", "./chart.png in out" },
+		{ "Report generated in out/rows.csv", "out/rows.csv" },
+		{ "Wrote @/out/rows.csv", "@/out/rows.csv" },
+		{ "Saved .kairo-out/c.txt", ".kairo-out/c.txt" },
+		{ "Saved chart.png\nBye.", NULL },
+		{ "unsaved chart.png", NULL },
+		{ "chart.png", NULL },
+		{ "Saved", NULL },
+		{ "", NULL },
+		{ "Saved 3 files", NULL },
+		{ "Saved missing.png", NULL },
+		{ "Saved out", NULL },
+		{ "Saved link.png", NULL },
+		{ "Saved .env", NULL },
+		{ "Saved ./.env", NULL },
+		{ "Saved out/.git/config", NULL },
+		{ "Saved .kairo-out/.gitignore", NULL },
+		{ "Saved out/../chart.png", NULL },
+		{ "Saved ../w/chart.png", NULL },
+		{ "Saved @/../w/chart.png", NULL },
+		{ "Saved @", NULL },
+		{ "Saved /etc/passwd", NULL },
+	};
+	static const char *const files[] = { "chart.png", "out/rows.csv", "a plot.png",
+		"chart.png in out", ".kairo-out/c.txt", ".env", "out/.git/config",
+		".kairo-out/.gitignore" };
+	struct fix *f = *state;
+	char w[256], path[512], output[FILLED], want[FILLED];
+
+	(void)snprintf(w, sizeof(w), "%s/w", f->dir.dir);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", w, files[i]);
+		*strrchr(path, '/') = '\0';
+		assert_int_equal(0, file_mkdirs(path, 0700, NULL));
+		path[strlen(path)] = '/';
+		assert_int_equal(0, file_replace(path, 0600, VIEW("x"), NULL));
+	}
+	(void)snprintf(path, sizeof(path), "%s/link.png", w);
+	assert_int_equal(0, symlink("chart.png", path));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct str got = STR_INIT(4096);
+
+		fill_in(output, rows[i].output, w);
+		fill_in(want, rows[i].path ? rows[i].path : "", w);
+		if (artifact_find(w, view_of(output), &got) != (rows[i].path != NULL))
+			fail_msg("%s", output);
+		assert_string_equal(want, str_cstr(&got));
+		str_release(&got);
+	}
+}
+
 /* --- History ---------------------------------------------------------------------------------- */
 
 static void played(struct past *p, const char *kind, const char *text)
@@ -560,6 +632,7 @@ int main(void)
 		T(an_output_is_found_by_session_and_task),
 		T(an_output_is_read_nowhere_else),
 		cmocka_unit_test(an_older_question_in_the_same_words_is_another_one),
+		T(an_output_names_the_file_it_has_made),
 		cmocka_unit_test(a_history_is_told_by_its_exchanges),
 	};
 

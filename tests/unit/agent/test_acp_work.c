@@ -128,6 +128,23 @@ static void without_its_word_the_output_is_told(void **state)
 	assert_int_equal(0, count(f, "\"session/load\""));
 }
 
+static void the_file_that_it_has_made_is_sent_along(void **state)
+{
+	static const char output[] = "7 herons\nSaved chart.txt\n";
+	struct fix *f = *state;
+
+	write_output(f, "b1", output, sizeof(output) - 1);
+	write_output(f, "b2", output, sizeof(output) - 1);
+	assert_int_equal(0,
+		file_replace(scratch_path(&f->dir, "chart.txt"), 0600, VIEW("x"), NULL));
+	with_hooks(f, BEGINS("," ENDED("b1") "," STARTED("b2") "," ENDED_AS("b2", "failed"))
+			      LOADS("") "}");
+	ask(f, "hello");
+	hear(f, "</busy>");
+	assert_non_null(strstr(str_cstr(&f->notices), "```\n\n[send-file: chart.txt]}"));
+	assert_null(strstr(strstr(str_cstr(&f->notices), "task failed"), "send-file"));
+}
+
 static void without_output_its_end_is(void **state)
 {
 	struct fix *f = *state;
@@ -562,6 +579,7 @@ int main(void)
 		T(the_agents_own_word_of_it_is_told_once),
 		T(in_chinese),
 		T(without_its_word_the_output_is_told),
+		T(the_file_that_it_has_made_is_sent_along),
 		T(without_output_its_end_is),
 		T(a_long_output_is_cut_and_says_so),
 		T(an_agent_that_was_the_task_has_its_answer_told),
