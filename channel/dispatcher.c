@@ -317,6 +317,38 @@ static void on_done(struct dispatcher *d, const struct engine_event *ev)
 	str_release(&text);
 }
 
+static int store_notice(struct dispatcher *d, const char *user, struct view text,
+	struct parcel *files, struct err *e)
+{
+	bool empty;
+	int rc;
+
+	if (db_begin(d->room->db, e) < 0)
+		return -1;
+	rc = outbox_add_markdown(d->outbox, user, PART_TEXT, 0, text, &empty, e);
+	if (rc == 0)
+		rc = parcel_store(files, PART_TEXT, e);
+	return sql_end(d->room->db, rc, e);
+}
+
+/* What it wants sent is sent, as of an answer. The out folder is that of turns. */
+static int tell_notice(struct dispatcher *d, const char *user, struct view notice, struct err *e)
+{
+	struct str text = STR_INIT(ENGINE_ANSWER_MAX);
+	struct parcel *files = NULL;
+	int rc = parcel_open(&files, d->room, d->outbox, user, 0, e);
+
+	if (rc == 0)
+		rc = parcel_answer(files, notice, false, &text, e);
+	if (rc == 0)
+		rc = store_notice(d, user, str_view(&text), files, e);
+	if (rc == 0)
+		parcel_done(files);
+	parcel_close(&files);
+	str_release(&text);
+	return rc;
+}
+
 /* Background work of an agent has something to say: to the user whose conversation it belongs to,
  * else to the owner. */
 static void on_notice(struct dispatcher *d, const struct engine_event *ev)
@@ -325,14 +357,8 @@ static void on_notice(struct dispatcher *d, const struct engine_event *ev)
 	                           ? ev->conversation
 	                           : d->room->owner;
 	struct err e = ERR_INIT;
-	bool empty;
-	int rc = -1;
 
-	if (*user && db_begin(d->room->db, &e) == 0) {
-		rc = outbox_add_markdown(d->outbox, user, PART_TEXT, 0, ev->text, &empty, &e);
-		rc = sql_end(d->room->db, rc, &e);
-	}
-	if (rc < 0)
+	if (*user && tell_notice(d, user, ev->text, &e) < 0)
 		log_warn(d->room->log, "dispatch", "a notice of the engine was not kept: %s",
 			e.msg);
 	outbox_kick(d->outbox);

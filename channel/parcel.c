@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NAME_CHARS 60   /* of a file that was refused */
+#define NAMES_MAX  1200 /* bytes of all of these: they are to be one line, in one part */
 #define NOTE_MAX   8000 /* bytes of what is told to the agent */
 
 struct item {
@@ -53,7 +54,7 @@ int parcel_open(struct parcel **out, const struct room *r, struct outbox *o, con
 	p->outbox = o;
 	p->turn = turn;
 	(void)copy_z(p->user, sizeof(p->user), view_of(user));
-	p->names = (struct str)STR_INIT(4000);
+	p->names = (struct str)STR_INIT(NAMES_MAX);
 	p->reasons = (struct str)STR_INIT(NOTE_MAX);
 	return 0;
 }
@@ -158,16 +159,17 @@ int parcel_take(struct parcel *p, struct view path, struct view caption, struct 
 /* Both lists end where they are full; the log has all. */
 static void refuse(struct parcel *p, struct view path, const struct err *e)
 {
+	struct str *names = &p->names, *reasons = &p->reasons;
 	struct str shown = STR_INIT(1024);
 
 	words_excerpt(&shown, path, NAME_CHARS);
 	log_info(p->room->log, "parcel", "not sent: %s: %s", str_cstr(&shown), e->msg);
-	if (p->names.n + shown.n + 8 < p->names.max) {
-		str_adds(&p->names, p->names.n ? ", " : "");
-		str_adds(&p->names, shown.n ? str_cstr(&shown) : "?");
-	}
-	if (p->reasons.n + strlen(e->msg) + 8 < p->reasons.max)
-		str_addf(&p->reasons, "%s%s.", p->reasons.n ? " " : "", e->msg);
+	if (names->n + shown.n + 16 < names->max)
+		str_addf(names, "%s%s", names->n ? ", " : "", shown.n ? str_cstr(&shown) : "?");
+	else if (!view_ends(str_view(names), VIEW(", …")))
+		str_adds(names, ", …");
+	if (reasons->n + strlen(e->msg) + 8 < reasons->max && !strstr(str_cstr(reasons), e->msg))
+		str_addf(reasons, "%s%s.", reasons->n ? " " : "", e->msg);
 	str_release(&shown);
 }
 

@@ -510,6 +510,66 @@ static void a_failed_turn_sends_what_was_handed_over_and_no_more(void **state)
 	assert_non_null(strstr(sent(h, 2)->text, "/retry"));
 }
 
+static void many_that_are_refused_are_one_line_and_one_reason(void **state)
+{
+	struct house *h = *state;
+	char name[128];
+	const char *reason;
+
+	house_hear(h, OWNER, "go");
+	for (int i = 0; i < 64; i++) {
+		snprintf(name, sizeof(name), ".kairo-out/%02d-%s", i,
+			"a-name-of-a-report-that-goes-on-and-on-for-long");
+		put(h, name, "x");
+	}
+	answer(h, "Done.");
+	assert_int_equal(0, fake_count(&h->w.wire, "63-a-name"));
+	assert_int_equal(1, fake_count(&h->w.wire, "Not sent: .kairo-out/20-a-name"));
+	assert_int_equal(1, fake_count(&h->w.wire, ", …. The assistant has been told why"));
+	house_hear(h, OWNER, "next");
+	reason = strstr(h->engine.text, "20 files are sent with one answer at most");
+	assert_non_null(reason);
+	assert_null(strstr(reason + 1, "20 files are sent"));
+}
+
+/* --- Background work -------------------------------------------------------------------------- */
+
+static void a_notice_sends_what_it_wants_sent(void **state)
+{
+	struct house *h = *state;
+
+	put(h, "chart.png", "png");
+	house_hear(h, OWNER, "go");
+	answer(h, "It runs.");
+	fake_forget(&h->w.wire);
+	put(h, ".kairo-out/a.txt", "a");
+	fake_event(&h->engine, ENGINE_NOTICE,
+		"It has ended.\n[send-file: chart.png]\n[send-file: /etc/passwd]");
+	house_wait(h, 10000);
+	assert_int_equal(3, h->w.wire.nsent);
+	assert_text(h, 0, "It has ended.");
+	assert_file(h, 1, "chart.png", "png");
+	assert_non_null(strstr(sent(h, 2)->text, "Not sent: /etc/passwd."));
+	assert_true(there(h, ".kairo-out/a.txt"));
+	house_hear(h, OWNER, "next");
+	assert_non_null(strstr(h->engine.text, "outside the workspace"));
+}
+
+static void a_notice_of_a_file_alone_is_that_file(void **state)
+{
+	struct house *h = *state;
+
+	put(h, "chart.png", "png");
+	house_hear(h, OWNER, "go");
+	fake_event(&h->engine, ENGINE_NOTICE, "[send-image: chart.png]"); /* while a turn runs */
+	house_wait(h, 5000);
+	assert_int_equal(1, h->w.wire.nsent);
+	assert_file(h, 0, "chart.png", "png");
+	answer(h, "ok");
+	assert_int_equal(2, h->w.wire.nsent);
+	assert_int_equal(0, copies(h));
+}
+
 /* --- Budget, order, restarts ------------------------------------------------------------------ */
 
 /* So many sends of the owner's window are used; a turn runs. */
@@ -1019,6 +1079,9 @@ int main(void)
 		T(what_may_not_be_sent_from_there_is_told),
 		T(an_out_folder_that_is_a_link_is_not_used),
 		T(a_failed_turn_sends_what_was_handed_over_and_no_more),
+		T(many_that_are_refused_are_one_line_and_one_reason),
+		T(a_notice_sends_what_it_wants_sent),
+		T(a_notice_of_a_file_alone_is_that_file),
 		T(files_beyond_the_window_wait_in_their_order),
 		T(a_file_behind_a_closed_window_is_kept_for_the_next_message),
 		T(a_kill_while_it_is_uploaded_sends_it_again_as_the_same),
