@@ -1,5 +1,6 @@
 #include "channel/parcel.h"
 
+#include "base/text.h"
 #include "channel/delivery.h"
 #include "channel/outfolder.h"
 #include "channel/peer.h"
@@ -290,6 +291,18 @@ int parcel_answer(struct parcel *p, struct view answer, bool folder, struct str 
 	return rc;
 }
 
+/* A name may hold anything; what is said of it is text. */
+static void name_entry(const struct room *r, const char *user, const char *name, struct str *text)
+{
+	struct str shown = STR_INIT((size_t)8 * PATH_SIZE);
+	char path[PATH_SIZE];
+
+	(void)outfolder_keep(r, name, path, NULL);
+	(void)text_visible(view_of(path), &shown);
+	words(text, peer_lang(r, user), W_FILE_HERE, str_cstr(&shown));
+	str_release(&shown);
+}
+
 void parcel_name(const struct room *r, const char *user, struct str *text)
 {
 	struct outfolder_list *in = malloc(sizeof(*in));
@@ -297,11 +310,8 @@ void parcel_name(const struct room *r, const char *user, struct str *text)
 	if (in)
 		outfolder_look(r, in);
 	for (size_t i = 0; in && i < in->n; i++) {
-		char path[PATH_SIZE];
-
-		(void)outfolder_keep(r, in->name[i], path, NULL);
 		str_adds(text, i ? "\n" : "\n\n");
-		words(text, peer_lang(r, user), W_FILE_HERE, path);
+		name_entry(r, user, in->name[i], text);
 	}
 	free(in);
 }

@@ -203,6 +203,15 @@ class Failing(Out):
         self.sim.fault("cdn_upload", "no_param", times=1)
         self.answer("Here.\n[send-file: a.pdf]")
         self.assertEqual(self.sim.files()[0]["data"], b"a")
+        self.sim.fault("cdn_upload", "no_param", times=-1)
+        before = self.sim.counts()["uploads_begun"]
+        sent = self.answer("Again.\n[send-file: a.pdf]", "again")
+        self.assertEqual(self.sim.counts()["uploads_begun"], before + 3)
+        self.assertEqual(sent[0]["text"], "Again.")
+        self.assertIn("`a.pdf` could not be sent: WeChat took it and gave no receipt", sent[1]["text"])
+        self.assertEqual(len(sent), 2)
+        self.sim.clear_faults()
+        self.assertEqual(self.names(self.answer("[send-file: a.pdf]", "once more")), ["a.pdf"])
 
     def test_a_full_disk_is_told_to_the_agent(self):
         if os.geteuid() != 0:

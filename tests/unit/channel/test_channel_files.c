@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "channel/inbox.h"
 #include "channel/outbox.h"
 #include "channel/outfolder.h"
@@ -476,6 +477,27 @@ static void what_may_not_be_sent_from_there_is_told(void **state)
 	assert_non_null(strstr(h->engine.text, "pack it into one file"));
 	answer(h, "Done.");
 	assert_int_equal(3, h->w.wire.nsent);
+}
+
+static void names_of_any_bytes_are_told_as_text(void **state)
+{
+	static const enum chan_outcome list[] = { CHAN_ACCEPTED, CHAN_ACCEPTED, CHAN_NOT_UPLOADED };
+	struct house *h = *state;
+
+	house_hear(h, OWNER, "go");
+	put(h, ".kairo-out/a\n\"b'`.txt", "a");
+	put(h, ".kairo-out/b\xff.bin", "b");
+	fake_script(&h->w.wire, list, 3);
+	h->w.wire.why = CHAN_UPLOAD_UNREACHABLE;
+	answer(h, "Two.");
+	assert_int_equal(4, h->w.wire.nsent);
+	assert_file(h, 1, "a\"b'`.txt", "a");
+	assert_file(h, 2, "b\xef\xbf\xbd.bin", "b");
+	assert_true(utf8_valid(view_of(sent(h, 3)->text)));
+	assert_non_null(strstr(sent(h, 3)->text, "`b\xef\xbf\xbd.bin` could not be sent"));
+	house_crash(h);
+	house_hear(h, OWNER, "next");
+	assert_string_equal("next", h->engine.text);
 }
 
 static void an_out_folder_that_is_a_link_is_not_used(void **state)
@@ -1044,8 +1066,12 @@ static void a_terminal_is_told_where_files_are(void **state)
 	assert_int_equal(-1, deliver(h, "a.pdf", "", &e));
 	assert_non_null(strstr(e.msg, "nothing is sent to a terminal"));
 	put(h, ".kairo-out/b.pdf", "b");
+	put(h, ".kairo-out/c\xff\n\x1b[1m.pdf", "c");
 	answer(h, "Made.");
 	assert_non_null(strstr(str_cstr(&shown), "Made.\n\n"));
+	assert_true(utf8_valid(str_view(&shown)));
+	assert_non_null(strstr(str_cstr(&shown), "/c"));
+	assert_null(strchr(str_cstr(&shown), 0x1b));
 	assert_non_null(strstr(str_cstr(&shown), at(h, ".kairo-out/kept/b.pdf")));
 	assert_true(there(h, ".kairo-out/kept/b.pdf"));
 	assert_int_equal(0, h->w.wire.nsent);
@@ -1077,6 +1103,7 @@ int main(void)
 		T(what_cannot_take_the_place_of_its_name_is_kept_beside_it),
 		T(what_cannot_be_moved_away_is_not_sent),
 		T(what_may_not_be_sent_from_there_is_told),
+		T(names_of_any_bytes_are_told_as_text),
 		T(an_out_folder_that_is_a_link_is_not_used),
 		T(a_failed_turn_sends_what_was_handed_over_and_no_more),
 		T(many_that_are_refused_are_one_line_and_one_reason),
