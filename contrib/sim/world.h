@@ -108,7 +108,7 @@ struct inbound *world_put(struct sim *s, struct bot *b, const struct inbound_spe
 	struct err *e);
 const struct inbound *world_inbound(const struct bot *b, struct view id); /* by message id */
 uint64_t world_id(struct sim *s); /* a fresh message id, above 2^63 */
-char *fresh_token(void); /* about as long as real ones are; free() */
+char *fresh_token(void);          /* about as long as real ones are; free() */
 
 struct delivery *delivery_new(struct sim *s, struct bot *b, struct view to, struct err *e);
 struct delivery *delivery_by_client_id(struct sim *s, const struct bot *b, struct view to,
