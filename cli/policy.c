@@ -4,7 +4,7 @@
 
 /* --- Settings --------------------------------------------------------------------------------- */
 
-/* The settings are words of a list that config.c has checked. */
+/* The settings are words of a list that config_check.c has checked. */
 static enum verdict verdict_of(const char *word)
 {
 	enum verdict v = VERDICT_DENY;

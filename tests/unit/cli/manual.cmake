@@ -1,6 +1,6 @@
 # Every setting and every command has its place in the manual.
 file(READ ${SOURCE}/docs/man/kairo.toml.5 toml)
-file(STRINGS ${SOURCE}/cli/config.c lines REGEX "^\t{ (PATH|ENUM|INT|LIST|BOOL|BOOL_ON|STRING|STRING_LIVE)\\(\"[a-z_.]+\",")
+file(STRINGS ${SOURCE}/cli/config_table.c lines REGEX "^\t{ (PATH|ENUM|INT|LIST|BOOL|BOOL_ON|STRING|STRING_LIVE)\\(\"[a-z_.]+\",")
 set(missing "")
 foreach(line ${lines})
 	string(REGEX MATCH "\"([a-z_.]+)\"," found "${line}")
