@@ -93,9 +93,7 @@ bool agent_can_start(const char *command)
 	return find_program(NULL, command, program) == 0;
 }
 
-/* Where the program of the settings is. E_NOTFOUND: not on this machine; the message says how it
- * can be installed. E_DENIED: it lies in the workspace, where the agent itself could replace it. */
-static int agent_find(const struct config *c, const char *workspace, char program[PATH_SIZE],
+int agent_find(const struct config *c, const char *workspace, char program[PATH_SIZE],
 	struct err *e)
 {
 	const struct acp_preset *preset = preset_of(c);

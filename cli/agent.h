@@ -20,6 +20,10 @@ struct agent_plan {
 	char **argv, **env;  /* of kairo-tool supervise with the program behind it */
 };
 
+/* Where the program of the settings is. E_NOTFOUND: not on this machine; the message says how it
+ * can be installed. E_DENIED: it lies in the workspace, where the agent itself could replace it. */
+int agent_find(const struct config *c, const char *workspace, char program[PATH_SIZE],
+	struct err *e);
 bool agent_installed(const struct acp_preset *preset);
 /* A program that the agent may start: by its path, or by a name on the PATH. */
 bool agent_can_start(const char *command);
