@@ -402,13 +402,12 @@ static void repeat(struct demo *d, const char *zh, const char *en, struct view v
 {
 	say(d, zh, en);
 	str_adds(&d->out->text, "\n\n> ");
-	v = view_cut(v, utf8_cut(v, 300));
-	for (size_t i = 0; i < v.n; i++) {
+	for (size_t i = 0, n = utf8_cut(v, 300); i < n; i++) {
 		str_addc(&d->out->text, v.p[i]);
 		if (v.p[i] == '\n')
 			str_adds(&d->out->text, "> ");
 	}
-	str_adds(&d->out->text, "\n\n");
+	str_adds(&d->out->text, v.n > 300 ? " …\n\n" : "\n\n");
 }
 
 static void scene_other(struct demo *d)

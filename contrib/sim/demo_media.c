@@ -104,6 +104,18 @@ bool demo_got_media(const struct demo *d)
 	return d->nfiles || pictures(d, NULL);
 }
 
+/* A line of a list; a name may hold what Markdown would act on. */
+static void put_item(struct str *out, struct view what)
+{
+	str_adds(out, "- ");
+	for (size_t i = 0; i < what.n; i++) {
+		if (memchr("\\`*_[]<>~&", what.p[i], 10))
+			str_addc(out, '\\');
+		str_addc(out, what.p[i]);
+	}
+	str_addc(out, '\n');
+}
+
 void demo_media(struct demo *d)
 {
 	const struct attached *text = readable(d);
@@ -114,7 +126,7 @@ void demo_media(struct demo *d)
 	}
 	say(d, "你发来了：\n\n", "You sent me:\n\n");
 	for (size_t i = 0; i < d->nfiles; i++)
-		str_addf(&d->out->text, "- %.*s\n", VIEW_FMT(d->files[i].what));
+		put_item(&d->out->text, d->files[i].what);
 	if (pictures(d, NULL)) {
 		say(d, "\n交给模型看的图片：\n\n", "\nGiven to the model to look at:\n\n");
 		(void)pictures(d, &d->out->text);

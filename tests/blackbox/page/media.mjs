@@ -84,6 +84,7 @@ await runSteps({
 		await cite('me', 0);
 		const answer = await answered(() => say('and what was this?'));
 		assert.match(answer, /quoted picture .*image\/jpeg/);
+		assert.equal(await page.$$eval('.row.me .quoted', l => l.at(-1).innerText), 'Picture');
 	},
 	async 'is heard, when its phone has written down what was said'() {
 		await attach('a.silk');

@@ -83,6 +83,10 @@ class Demo(Model):
         self.assertNotIn("/m/k", said)
         self.assertIn("你发来了", self.message("[附件：图片 a.png，image/png，109 B，/m/a.png]")["content"])
 
+    def test_a_name_is_no_markdown(self):
+        said = self.message("[attachment: file _<a>*b*_.bin, application/x-y, 1 B, /m/x]")["content"]
+        self.assertIn(r"- file \_\<a\>\*b\*\_.bin, application/x-y, 1 B", said)
+
     def test_a_voice_is_what_was_said(self):
         for words in ("[attachment: voice voice.silk, audio/silk, 30 B, /m/voice.silk]\nhello",
                       "[附件：语音 voice.silk，audio/silk，30 B，/m/voice.silk]\nhello"):
@@ -95,6 +99,8 @@ class Demo(Model):
             self.assertIn(quoted, said)
             self.assertIn("> " + words.split("\n")[1] + "\n", said)
         self.assertEqual(self.call_of("[quoted message: hello]\nlist files")[0], "list_dir")
+        self.assertIn("> " + "x" * 300 + " …\n", self.message("[quoted message: %s]\nwhat?" % ("x" * 301))["content"])
+        self.assertIn("> " + "x" * 300 + "\n", self.message("[quoted message: %s]\nwhat?" % ("x" * 300))["content"])
 
     def test_it_reads_a_text_that_came(self):
         words = "[attachment: file notes.txt, text/plain, 3 B, /m/my notes.txt]\nlook"
