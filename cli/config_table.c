@@ -113,7 +113,7 @@ static const struct config_row rows[] = {
 		"required: tools run in namespaces or not at all; best: with what there is") },
 	{ LIST("sandbox.read", sandbox.read, READ_MAX, false, "further folders tools may read") },
 	{ INT("files.max_mb", files.max_mb, "100", 1, 100, true,
-		"largest file that is sent to the phone, in MB") },
+		"largest file that is sent to the phone, in MiB") },
 	{ ENUM("policy.shell", policy.shell, "deny", shells, true,
 		"commands for requests from the phone: deny, those of policy.shell_allow, or ask") },
 	{ LIST("policy.shell_allow", policy.shell_allow, COMMANDS_MAX, true,
