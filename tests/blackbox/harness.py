@@ -347,7 +347,9 @@ class Kairo:
                 if s:
                     s.close()
         if os.path.isdir(self.dir):
-            self.run("stop", code=None)
+            p = self.run("stop", code=None)
+            if p.returncode not in (0, 3):  # a daemon would be left behind
+                raise AssertionError("kairo stop ended with %d\n%s%s" % (p.returncode, p.out, p.err))
 
 
 class Case(unittest.TestCase):
