@@ -1,10 +1,13 @@
 """Files to the phone: what is sent, shown, refused, parked, stopped, and what a kill leaves."""
 
 import os
+import random
 import signal
 import subprocess
+import sys
+import time
 
-from harness import Case, main, wait_for
+from harness import HOOKS, Case, main, wait_for
 
 MIB = 1 << 20
 LONG = "\n\n".join("Paragraph %d. " % n + "All of this is said only once. " * 50 for n in range(1, 13))
@@ -251,6 +254,57 @@ class Kills(Out):
         self.assertEqual([d["data"] for d in self.sim.files()], [pattern(3 * MIB)])
         self.assertEqual(len(self.sim.sent(all=1)), 2)
         self.assertEqual(self.outgoing(), [])
+
+    def test_killed_at_random_moments(self):
+        """Each answer's file goes out whole and once, or both sides are told. KAIRO_SEED runs the same choices again."""
+        seed = int(os.environ.get("KAIRO_SEED") or time.time_ns() % 10**9)
+        sys.stderr.write("KAIRO_SEED=%d " % seed)
+        chance = random.Random(seed)
+        people = ["person%d@im.wechat" % n for n in range(4)]  # sends to one person are a second apart
+        self.kairo.stop()
+        self.kairo.config(allowed_users=people, media__merge_ms=0)
+        data = {"small.bin": pattern(1000), "big.bin": pattern(5 * MIB // 2)}
+        for name in data:
+            self.put(name, data[name])
+        self.sim.script(*({"text": "Here.\n[send-file: %s]" % chance.choice(list(data))} for _ in range(100)))
+        told = 0
+        for _ in range(12):
+            for _ in range(chance.randrange(1, 3)):
+                self.sim.inject("task %d" % told, **{"from": chance.choice(people)})
+                told += 1
+            halt = {"KAIRO_TEST_HALT": chance.choice(("send.ack", "turn.start"))} if HOOKS and chance.random() < 0.3 else None
+            p = self.kairo.popen("run", env=halt, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            end = time.monotonic() + chance.uniform(0.2, 1) * (3 if HOOKS else 1)
+            while time.monotonic() < end and p.poll() is None:
+                time.sleep(0.02)
+            p.kill()
+            p.wait()
+            self.kairo.children.remove(p)
+        self.kairo.start()
+        wait_for(lambda: self.kairo.db("SELECT count(*) FROM channel_inbox")[0][0] == told, "all messages")
+        self.kairo.idle()
+        self.assertEqual({s for s, in self.kairo.db("SELECT state FROM channel_inbox")} - {2, 4}, set())
+        done = self.kairo.db("SELECT turn FROM channel_inbox WHERE state = 2 ORDER BY turn")
+        parts = self.kairo.db("SELECT turn, client_id, state, spool, why FROM channel_outbox JOIN channel_file ON part = seq")
+        self.assertEqual(sorted((turn,) for turn, *_ in parts), done)
+        sent = self.sim.sent()
+        clients = [d["client_id"] for d in sent]
+        self.assertEqual(len(set(clients)), len(clients))
+        shown = {f["client_id"]: f["data"] for f in self.sim.files()}
+        for turn, client, state, _, why in parts:
+            if state in (2, 3):
+                self.assertIn(shown.pop(client), data.values())
+            elif state == 4:
+                self.assertEqual(why, "cut off")
+            else:
+                self.assertIn(state, (5, 6))
+                self.assertIn(shown.pop(client, None), (None, *data.values()))
+        self.assertEqual(shown, {})
+        lost = [d["text"] for d in sent if d["text"] and "could not be sent" in d["text"]]
+        self.assertEqual(len(lost), len([1 for _, _, state, _, _ in parts if state == 4]))
+        self.assertLessEqual(set(self.outgoing()), {spool for _, _, state, spool, _ in parts if state in (5, 6)})
+        sys.stderr.write("%d files, %d lost, %d unknown or parked " % (
+            len(parts), len(lost), len([1 for p in parts if p[2] in (5, 6)])))
 
     def test_stop_ends_an_upload(self):
         self.upload()
