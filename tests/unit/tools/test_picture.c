@@ -286,7 +286,8 @@ struct png_plan {
 	size_t n;
 	const struct spng_plte *palette;
 	const struct spng_trns *clear;
-	bool talks; /* has a text chunk */
+	bool talks;      /* has a text chunk */
+	int orientation; /* in an eXIf chunk; 0: none */
 };
 
 static void make_png(const struct png_plan *p)
@@ -294,6 +295,8 @@ static void make_png(const struct png_plan *p)
 	struct spng_ihdr head = { .width = p->width, .height = p->height };
 	struct spng_text text = { .type = SPNG_TEXT, .keyword = "Comment" };
 	char said[] = "SecretComment";
+	struct str body = STR_INIT(1000);
+	struct spng_exif exif;
 	spng_ctx *png = spng_ctx_new(SPNG_CTX_ENCODER);
 	void *bytes;
 	size_t n;
@@ -318,6 +321,11 @@ static void make_png(const struct png_plan *p)
 	}
 	if (p->talks)
 		assert_int_equal(0, spng_set_text(png, &text, 1));
+	if (p->orientation) { /* what is set is not copied */
+		add_exif_body(&body, p->orientation, true);
+		exif = (struct spng_exif){ .length = body.n, .data = body.p };
+		assert_int_equal(0, spng_set_exif(png, &exif));
+	}
 	assert_int_equal(0,
 		spng_encode_image(png, p->pixels, p->n, SPNG_FMT_PNG, SPNG_ENCODE_FINALIZE));
 	bytes = spng_get_png_buffer(png, &n, &rc);
@@ -326,6 +334,7 @@ static void make_png(const struct png_plan *p)
 	assert_int_equal(0, str_add(&fix.file, (struct view){ bytes, n }));
 	free(bytes);
 	spng_ctx_free(png);
+	str_release(&body);
 }
 
 static void make_rgb_png(const unsigned char *rgb, uint32_t width, uint32_t height)
@@ -396,11 +405,11 @@ static void a_jpeg_stays_as_it_is_but_for_what_it_says(void **state)
 	assert_false(holds("Exif"));
 }
 
-/* EXIF 2.3, 4.6.4 A: where the first row and the first column of what is stored are. */
-static void pictures_stand_upright(void **state)
+/* EXIF 2.3, 4.6.4 A: where the first row and the first column of what is stored are. Shows fix.file,
+ * whose stored quarters are red, green / blue, black, w x h in all, and looks at its corners. */
+static void expect_upright(int orientation, int w, int h)
 {
-	/* The quarter that is at the top left, top right, bottom left of the upright picture, when
-	 * the stored one is red, green / blue, black. */
+	/* The quarter that is at the top left, top right, bottom left of the upright picture. */
 	enum { R, G, B, K };
 	static const int corners[9][3] = {
 		[1] = { R, G, B },
@@ -413,6 +422,21 @@ static void pictures_stand_upright(void **state)
 		[8] = { G, K, R }, /* left side, bottom */
 	};
 	static const int rgb[4][3] = { { 255, 0, 0 }, { 0, 255, 0 }, { 0, 0, 255 }, { 0, 0, 0 } };
+	uint32_t W = (uint32_t)(orientation > 4 ? h : w), H = (uint32_t)(orientation > 4 ? w : h);
+
+	show();
+	expect_size(W, H);
+	for (int c = 0; c < 3; c++) {
+		const int *want = rgb[corners[orientation][c]];
+
+		expect_pixel(c == 1 ? W - 6 : 5, c == 2 ? H - 6 : 5, want[0], want[1], want[2]);
+	}
+	assert_string_equal("", fix.note);
+	assert_false(holds("SecretCamera"));
+}
+
+static void pictures_stand_upright(void **state)
+{
 	/* Whole blocks can be turned without a loss, others cannot. */
 	static const int sizes[][2] = { { 64, 32 }, { 70, 37 } };
 
@@ -420,19 +444,32 @@ static void pictures_stand_upright(void **state)
 	for (int o = 1; o <= 8; o++) {
 		for (size_t i = 0; i < 4; i++) {
 			int w = sizes[i / 2][0], h = sizes[i / 2][1];
-			uint32_t W = (uint32_t)(o > 4 ? h : w), H = (uint32_t)(o > 4 ? w : h);
 
 			make_quarters_jpeg(w, h);
 			insert_exif(o, i & 1);
-			show();
-			expect_size(W, H);
-			for (int c = 0; c < 3; c++)
-				expect_pixel(c == 1 ? W - 6 : 5, c == 2 ? H - 6 : 5,
-					rgb[corners[o][c]][0], rgb[corners[o][c]][1],
-					rgb[corners[o][c]][2]);
-			assert_false(holds("SecretCamera"));
+			expect_upright(o, w, h);
 		}
 	}
+}
+
+/* PNG (third edition), 11.3.4.5: the chunk eXIf holds what follows JPEG's "Exif\0\0". */
+static void pngs_stand_upright(void **state)
+{
+	unsigned char *rgb = quarters(70, 37);
+	struct png_plan plan = { .width = 70,
+		.height = 37,
+		.depth = 8,
+		.colour = SPNG_COLOR_TYPE_TRUECOLOR,
+		.pixels = rgb,
+		.n = (size_t)70 * 37 * 3 };
+
+	(void)state;
+	for (plan.orientation = 1; plan.orientation <= 8; plan.orientation++) {
+		make_png(&plan);
+		expect_upright(plan.orientation, 70, 37);
+		assert_string_equal("image/png", fix.type);
+	}
+	free(rgb);
 }
 
 static void colours_for_print_are_shown(void **state)
@@ -642,6 +679,49 @@ static void webp_becomes_what_every_model_reads(void **state)
 	expect_refused("damaged");
 	free(rgb);
 	free(rgba);
+}
+
+/* WebP container: VP8X says that metadata come, then the picture, then EXIF, as the specification
+ * has it or, as some programs write it, as in a JPEG. */
+static void add_webp_exif(int w, int h, int orientation, bool as_jpeg)
+{
+	struct str with = STR_INIT(BIG), body = STR_INIT(1000);
+
+	if (as_jpeg)
+		assert_int_equal(0, str_add(&body, VIEW("Exif\0\0")));
+	add_exif_body(&body, orientation, as_jpeg);
+	assert_int_equal(0, body.n & 1); /* else a byte is added */
+	assert_int_equal(0, str_add(&with, VIEW("RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\x08\0\0\0")));
+	add_number(&with, (uint32_t)w - 1, 3, false);
+	add_number(&with, (uint32_t)h - 1, 3, false);
+	assert_int_equal(0, str_add(&with, view_from(str_view(&fix.file), 12)));
+	assert_int_equal(0, str_adds(&with, "EXIF"));
+	add_number(&with, (uint32_t)body.n, 4, false);
+	assert_int_equal(0, str_add(&with, str_view(&body)));
+	for (size_t i = 0, n = with.n - 8; i < 4; i++, n >>= 8)
+		with.p[4 + i] = (char)(n & 0xff);
+	str_release(&fix.file);
+	str_release(&body);
+	fix.file = with;
+}
+
+static void webps_stand_upright(void **state)
+{
+	unsigned char *rgb = quarters(70, 37);
+
+	(void)state;
+	for (int o = 1; o <= 8; o++) {
+		for (int i = 0; i < 4; i++) {
+			uint8_t *bytes;
+			size_t n = i & 1 ? WebPEncodeLosslessRGB(rgb, 70, 37, 210, &bytes)
+			                 : WebPEncodeRGB(rgb, 70, 37, 210, 95, &bytes);
+
+			take_webp(n, &bytes);
+			add_webp_exif(70, 37, o, i & 2);
+			expect_upright(o, 70, 37);
+		}
+	}
+	free(rgb);
 }
 
 /* WebP container: VP8X and ANIM, then each frame in an ANMF. */
@@ -954,6 +1034,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_jpeg_stays_as_it_is_but_for_what_it_says),
 		T(pictures_stand_upright),
+		T(pngs_stand_upright),
 		T(colours_for_print_are_shown),
 		T(a_jpeg_that_is_cut_off_is_told),
 		T(a_png_stays_as_it_is_but_for_what_it_says),
@@ -963,6 +1044,7 @@ int main(void)
 		T(a_damaged_png_is_refused),
 		T(of_a_gif_the_first_frame_is_shown),
 		T(webp_becomes_what_every_model_reads),
+		T(webps_stand_upright),
 		T(of_a_moving_webp_the_first_frame_is_shown),
 		T(the_number_of_pixels_is_looked_at_before_any_is_decoded),
 		T(a_panorama_is_shown_smaller),
