@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "channel/ilink/media_key.h"
 #include "channel/ilink/wire-private.h"
 
 enum item_type {
@@ -149,10 +150,13 @@ static void read_media(struct reader *r, const struct json *payload, struct chan
 
 static void read_image(struct reader *r, const struct json *payload, struct chan_item *it)
 {
-	const char *hex = opaque_or_empty(r, payload, "aeskey", WIRE_KEY_MAX);
+	const char *own = opaque_or_empty(r, payload, "aeskey", WIRE_KEY_MAX);
+	struct media_key k;
 
-	if (hex[0]) /* preferred over the one in media (5.2) */
-		it->key = hex;
+	/* Preferred over the one in media (5.2), where it is one. */
+	if (own[0] && (!it->key[0] || media_key_read(&k, view_of(own), NULL) == 1))
+		it->key = own;
+	media_key_wipe(&k);
 	it->size = claim(payload, "mid_size");
 }
 

@@ -660,6 +660,34 @@ static void reads_a_file(void **state)
 	wire_update_release(&u);
 }
 
+/* Wire reference, 9.2: a picture's own key first, then the one of its media. */
+static void a_picture_has_the_first_of_its_keys_that_is_one(void **state)
+{
+	static const struct {
+		const char *own, *of_media, *wanted;
+	} rows[] = {
+		{ "00112233445566778899aabbccddeeff", "AAAA", "00112233445566778899aabbccddeeff" },
+		{ "", "ABEiM0RVZneImaq7zN3u/w==", "ABEiM0RVZneImaq7zN3u/w==" },
+		{ "0011", "ABEiM0RVZneImaq7zN3u/w==", "ABEiM0RVZneImaq7zN3u/w==" },
+		{ "0011", "", "0011" }, /* which is not decrypted, rather than taken for plain */
+		{ "", "", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct wire_update u;
+		char text[300];
+
+		(void)snprintf(text, sizeof(text),
+			"\"item_list\":[{\"type\":2,\"image_item\":{\"aeskey\":\"%s\","
+			"\"media\":{\"aes_key\":\"%s\"}}}]",
+			rows[i].own, rows[i].of_media);
+		read_one(&u, text);
+		assert_string_equal(rows[i].wanted, u.msgs[0].items[0].key);
+		wire_update_release(&u);
+	}
+}
+
 static void reads_image_voice_and_video(void **state)
 {
 	struct wire_update u;
@@ -1051,6 +1079,7 @@ int main(void)
 		cmocka_unit_test(keeps_text_after_a_raw_nul),
 		cmocka_unit_test(bounds_the_text_of_a_message),
 		cmocka_unit_test(reads_a_file),
+		cmocka_unit_test(a_picture_has_the_first_of_its_keys_that_is_one),
 		cmocka_unit_test(reads_image_voice_and_video),
 		cmocka_unit_test(takes_a_wrong_claim_for_none),
 		cmocka_unit_test(removes_controls_from_a_file_name),
