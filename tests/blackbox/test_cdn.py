@@ -35,6 +35,18 @@ class Download(Media):
         self.assertEqual(len(self.media()), len(faults))
         self.assertNotIn("never", "".join(self.prompts()))
 
+    def test_one_that_comes_back_within_seconds_is_waited_for(self):
+        """Nothing is said of it: the second attempt comes after some seconds, again at both addresses."""
+        for n, (kind, more) in enumerate((("500", {}), ("502", {}), ("524", {}), ("drop", {}), ("empty", {}),
+                                          ("delay", {"ms": 300}), ("slow", {"bytes": 2000, "ms": 5}))):
+            with self.subTest(kind):
+                # An empty body is a file that cannot be decrypted: it is asked for no more than twice.
+                self.sim.fault("cdn_download", kind, times=1 if kind == "empty" else 2, **more)
+                self.sim.inject_file(b"z" * 5000, name="late.txt")
+                self.assertIn("text/plain, 4.9 KB", self.prompt_of(n + 1))
+                self.sim.clear_faults()
+        self.assertEqual(self.texts_with("late.txt"), [])
+
     def prompt_of(self, count):
         wait_for(lambda: len(self.prompts()) == count, "the prompt")
         self.kairo.idle()

@@ -10,9 +10,10 @@ import stat
 import subprocess
 import sys
 import time
+import urllib.parse
 
 import samples
-from harness import HOOKS, Case, alive, main, needs_hooks, wait_for
+from harness import HOOKS, Case, Sim, alive, main, needs_hooks, wait_for
 
 CONTENTS = {
     "picture.jpg": ("image", samples.jpeg(), None, "image/jpeg"),
@@ -57,7 +58,7 @@ class Media(Case):
         return self.kairo.db("SELECT count(*) FROM channel_media WHERE state = 0")[0][0]
 
     def secrets(self):
-        """Where the files were, and their keys in both forms, as the server told it."""
+        """Where the files were, and their keys in both forms, as the server told it and as a URL has it."""
         found = set()
 
         def walk(j):
@@ -65,7 +66,7 @@ class Media(Case):
                 if isinstance(value, (dict, list)):
                     walk(value)
                 elif name in ("encrypt_query_param", "aes_key", "aeskey", "full_url") and value:
-                    found.add(value.encode())
+                    found.update((value.encode(), urllib.parse.quote(value, safe="").encode()))
                     if name == "aes_key":
                         found.add(base64.b64decode(value))
         for r in self.sim.requests("getupdates"):
@@ -142,15 +143,40 @@ class Kinds(Media):
                                   {"text": "look"}])
         prompt = self.prompt()
         self.assertIn("a.txt, text/plain", prompt)
+        self.look_for_secrets()
+
+    def look_for_secrets(self):
+        """In all that is kept, while the daemon runs and afterwards, and in what others were told."""
         secrets = self.secrets()
         self.assertGreater(len(secrets), 8)
+        self.assertIn(" debug ", self.kairo.log())
         for end in (self.kairo.idle, self.kairo.stop):
             end()
             for path, data in self.left():
                 for secret in secrets:
                     self.assertNotIn(secret, data, path)
-        for secret in secrets:
-            self.assertNotIn(secret, str(self.sim.model_requests()).encode())
+        for told in (self.sim.model_requests(), self.sim.texts()):
+            for secret in secrets:
+                self.assertNotIn(secret, str(told).encode())
+
+    def test_no_failure_tells_where_it_was(self):
+        """Every end of a download that the log speaks of; at last a server whose certificate nobody has signed."""
+        other = Sim(os.path.join(self.folder, "other"), "--tls")
+        self.addCleanup(other.close)
+        self.kairo.config(media__merge_ms=0, ilink__cdn_url=other.where["cdn"])
+        self.kairo.start()
+        faults = [("status", {"status": 500}), ("reset", {}), ("cut", {"bytes": 20}), ("bad_padding", {}),
+                  ("cdn_error", {"status": 403, "errmsg": "encrypted_query_param=abc"}),
+                  ("redirect", {"name": "http://127.0.0.1:1/c2c/download?x=1"})]
+        for n, (kind, more) in enumerate(faults):
+            self.sim.fault("cdn_download", kind, times=1, **more)
+            self.sim.inject_file(b"x" * 5000, name="f%d.txt" % n)
+        self.sim.inject_file(b"never", name="tls.txt", no_full_url=True)
+        wait_for(lambda: self.kairo.db("SELECT count(*) FROM channel_media")[0][0] == len(faults) + 1 and
+                 not self.wanted(), "all to be over")
+        self.assertIn("TLS", self.kairo.log())
+        self.assertGreaterEqual(self.kairo.log().count("fetch: try 1 of 2: "), len(faults))
+        self.look_for_secrets()
 
 
 class Failures(Media):
