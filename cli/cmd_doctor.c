@@ -256,6 +256,37 @@ static void check_sandbox(struct doctor *d)
 	str_release(&line);
 }
 
+static void say_lacks(struct doctor *d, struct view lines)
+{
+	while (lines.n > 0) {
+		struct view line = view_cut(lines, view_find(lines, '\n'));
+
+		bad(d, false, "libraries",
+			"install it; on Debian: apt install libturbojpeg0 libspng0 libwebp7 libgif7 "
+			"libxml2",
+			"%.*s", VIEW_FMT(line));
+		lines = view_from(lines, line.n + 1);
+	}
+}
+
+/* Kairo works without them, but for the files that they read. */
+static void check_libraries(struct doctor *d)
+{
+	struct str lacks = STR_INIT(4096);
+	struct err e = ERR_INIT;
+
+	if (!d->tools) /* said above */
+		return;
+	if (tools_lacks(d->tools, &lacks, &e) < 0)
+		bad(d, true, "libraries", "install kairo again: cmake --install BUILD", "%s",
+			e.msg);
+	else if (lacks.n == 0)
+		ok("libraries", "pictures and web pages can be read");
+	else
+		say_lacks(d, str_view(&lacks));
+	str_release(&lacks);
+}
+
 /* --- The network ------------------------------------------------------------------------------ */
 
 static bool is_fake_ip(const struct sockaddr *sa)
@@ -846,6 +877,7 @@ static int check_all(struct doctor *d, bool engine, struct err *e)
 	check_policy(d);
 	check_workspace(d);
 	check_sandbox(d);
+	check_libraries(d);
 	check_engine(d, engine);
 	if (!engine)
 		check_outside(d);

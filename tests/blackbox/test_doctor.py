@@ -10,8 +10,9 @@ import subprocess
 import threading
 import unittest
 
-from harness import KAIRO, Case, main, wait_for
+from harness import BUILD, KAIRO, Case, main, wait_for
 
+TOOL = os.path.join(BUILD, "tools", "kairo-tool")
 KEY = "sk-averysecretkeyofthemodel0123456789"
 # A label longer than 63 characters is in no zone, and no server is asked for it (RFC 1035, 2.3.4).
 NO_NAME = "x" * 64 + ".example"
@@ -119,7 +120,7 @@ class Healthy(Doctor):
         self.kairo.start()
         self.ask("hello")
         found = self.doctor(0)
-        for layer in ("home", "disk", "workspace", "sandbox", "login", "ilink", "tls", "clock", "token", "model",
+        for layer in ("home", "disk", "workspace", "sandbox", "libraries", "login", "ilink", "tls", "clock", "token", "model",
                       "daemon", "window"):
             self.assertEqual(found[layer][0], "ok", found[layer])
         # Said while it is on.
@@ -183,6 +184,15 @@ class Machine(Doctor):
         self.assertEqual(said["workspace"][0], "warn")
         self.assertIn("files: ", said["sandbox"][1])
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a folder away")
+    def test_the_workspace_of_another_user(self):
+        os.chown(self.kairo.workspace, 65534, 65534)
+        found = self.doctor(0)["sandbox"]
+        if "no namespaces" not in found[1]:  # else the advice is how they can be had
+            self.assertEqual(found[0], "warn")
+            self.assertIn("run kairo as the owner of the workspace", found[2])
+        self.assertIn("user: 65534, who cannot read what is received", found[1])
+
     @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_a_workspace_that_cannot_be_written(self):
         os.chmod(self.kairo.workspace, 0o500)
@@ -193,6 +203,28 @@ class Machine(Doctor):
         os.makedirs(os.path.join(self.folder, "bin"))
         alone = shutil.copy(KAIRO, os.path.join(self.folder, "bin", "kairo"))
         self.only("sandbox", "kairo-tool", "install", argv=[alone, "doctor"])
+
+    @unittest.skipIf(os.path.exists("/usr/local/libexec/kairo/kairo-tool"), "kairo is installed on this machine")
+    def test_without_what_reads_pictures_and_pages(self):
+        """A helper that finds no library of that name, beside a copy of kairo as in a build tree."""
+        for name, kind in (("spng", "pictures"), ("gif", "pictures"), ("turbojpeg", "pictures"), ("webp", "pictures"),
+                           ("xml2", "web pages")):
+            place = os.path.join(self.folder, name)
+            for folder in ("cli", "tools", "none"):
+                os.makedirs(os.path.join(place, folder))
+            alone, helper = shutil.copy(KAIRO, os.path.join(place, "cli", "kairo")), os.path.join(place, "tools", "kairo-tool")
+            with open(TOOL, "rb") as f:
+                library = re.search(rb"lib%s\.so\.[0-9]+" % name.encode(), f.read()).group().decode()
+            with open(os.path.join(place, "none", library), "w"):
+                pass
+            with open(helper, "w") as f:
+                f.write('#!/bin/sh\nexport LD_LIBRARY_PATH=%s/none\nexec %s "$@"\n' % (place, TOOL))
+            os.chmod(helper, 0o755)
+            found = self.doctor(0, argv=[alone, "doctor"])["libraries"]
+            self.assertEqual(found[0], "warn")
+            self.assertIn("%s cannot be read on this machine: " % kind, found[1])
+            self.assertIn(library, found[1])
+            self.assertIn("lib%s" % name, found[2])
 
     @unittest.skipUnless(may_unshare("-m"), "no file systems can be mounted here")
     def test_a_disk_that_is_full(self):

@@ -187,6 +187,42 @@ class Received(Looking):
             self.assertEqual(f.read(), "the secret is 42\n")
 
 
+@unittest.skipUnless(os.geteuid() == 0, "only root can give a folder away")
+class Foreign(Looking):
+    """Kairo runs as root and the workspace is another one's: tools work as that one, who may not look into our folder.
+    Nothing is opened up for them; the model is told why, and so is whoever asks for the status."""
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        os.chown(self.kairo.workspace, 65534, 65534)
+        self.kairo.run("restart")
+
+    def test_what_was_received_is_out_of_reach_and_said_to_be(self):
+        why = "is out of reach: tools work as user 65534, who owns the workspace"
+        self.sim.script({"text": "told"})
+        self.sim.inject_image(samples.png())
+        self.sim.wait("sent", 1)
+        text, found = self.user()
+        self.assertEqual(found, [])
+        self.assertIn("is not shown to you: ", text)
+        self.assertIn(why, text)
+        path = glob.glob(os.path.join(self.kairo.dir, "media", "*", "*", "*"))[0]
+        for name, arguments in (("read_file", {"path": path}), ("list_dir", {"path": os.path.dirname(path)})):
+            self.sim.script({"tool_calls": [{"name": name, "arguments": arguments}]}, {"text": "told"})
+            self.assertEqual(self.ask("go on"), ["told"])
+            self.assertIn(why, self.sim.model_requests()[-1]["body"]["messages"][-1]["content"])
+        # Others are told nothing of the kind, and what is the workspace's is shown.
+        for other, said in ((os.path.join(self.kairo.dir, "state.db"), "outside the workspace"), ("a.png", "")):
+            self.put("a.png", samples.png())
+            os.chmod(os.path.join(self.kairo.workspace, "a.png"), 0o644)
+            text, found = self.see("@image:" + other)
+            self.assertNotIn("out of reach", text)
+            self.assertEqual(len(found), 0 if said else 1, text)
+            self.assertIn(said, text)
+        self.assertIn("user: 65534, who cannot read what is received", self.kairo.status()["sandbox"])
+
+
 class Blind(Looking):
     vision = "auto"  # and nothing is known of the model "demo"
 

@@ -47,6 +47,8 @@ int main(int argc, char **argv)
 		return launch_main((const char *const *)argv + 2);
 	if (argc == 3 && strcmp(argv[1], "probe") == 0)
 		return probe_main(argv[2]);
+	if (argc == 2 && strcmp(argv[1], "libraries") == 0)
+		return probe_libraries();
 	if (argc == 2 && strcmp(argv[1], "relay") == 0)
 		return relay_main();
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -59,6 +61,7 @@ int main(int argc, char **argv)
 		"                                   request on descriptor 3, events on descriptor 4\n"
 		"       kairo-tool supervise ...    a program on a lifeline, descriptor 3\n"
 		"       kairo-tool probe WORKSPACE  what can confine tools here, as one line of JSON\n"
+		"       kairo-tool libraries        what cannot be read here, as a library is missing\n"
 		"       kairo-tool relay            what an agent's hook tells, to the daemon above it\n",
 		stderr);
 	return 2;

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "tools/confine.h"
 #include "tools/exec/cgroup.h"
+#include "tools/exec/codec.h"
+#include "tools/exec/html.h"
 #include "tools/exec/namespace.h"
 #include "tools/exec/serve.h"
 
@@ -29,6 +31,7 @@ int probe_main(const char *workspace)
 	             namespace_probe(&plan, &e) == 0;
 	json_out_begin(&w, &line);
 	json_open(&w, NULL);
+	json_put_int(&w, "user", geteuid());
 	json_put_bool(&w, "namespaces", namespaces);
 	json_put_z(&w, "why", e.msg);
 	json_put_int(&w, "landlock", confine_landlock_abi());
@@ -41,4 +44,18 @@ int probe_main(const char *workspace)
 		rc = 0;
 	str_release(&line);
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int probe_libraries(void)
+{
+	struct codec *codec;
+	struct err pictures = ERR_INIT, pages = ERR_INIT;
+	int rc = 0;
+
+	if (codec_open(&codec, &pictures) < 0)
+		rc = puts(pictures.msg);
+	codec_close(&codec);
+	if (rc >= 0 && html_prepare(&pages) < 0)
+		rc = puts(pages.msg);
+	return rc >= 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -43,6 +43,13 @@ int roots_add(struct roots *r, struct view path, bool writable, struct err *e)
 	return 0;
 }
 
+void roots_miss(struct roots *r, struct view path)
+{
+	if (copy_z(r->closed, sizeof(r->closed), path) < 0)
+		r->closed[0] = '\0';
+	r->who = geteuid(); /* behind the fence nobody can say */
+}
+
 void roots_release(struct roots *r)
 {
 	for (int i = 0; i < r->n; i++)
@@ -86,15 +93,28 @@ static int tidy(char rel[PATH_SIZE], struct view v)
 	return rc;
 }
 
-/* What is left of path below root, or false. */
-static bool below(const struct root *root, struct view path, struct view *rest)
+/* What is left of path below a folder, or false. */
+static bool below(const char *folder, struct view path, struct view *rest)
 {
-	size_t n = strlen(root->path);
+	size_t n = strlen(folder);
 
-	if (!view_starts(path, (struct view){ root->path, n }))
+	if (!view_starts(path, (struct view){ folder, n }))
 		return false;
 	*rest = view_from(path, n);
 	return rest->n == 0 || rest->p[0] == '/';
+}
+
+static int say_outside(const struct place *p, const struct roots *r, struct view path,
+	struct err *e)
+{
+	struct view rest;
+
+	if (r->closed[0] && below(r->closed, path, &rest))
+		return err_set(e, E_DENIED,
+			"%s is out of reach: tools work as user %u, who owns the workspace and may "
+			"not look there; the operator can run kairo as that user",
+			p->shown, (unsigned)r->who);
+	return err_set(e, E_DENIED, "%s lies outside the workspace %s", p->shown, r->list[0].path);
 }
 
 int place_find(struct place *out, const struct roots *r, struct view path, struct err *e)
@@ -114,16 +134,15 @@ int place_find(struct place *out, const struct roots *r, struct view path, struc
 		for (int i = 0; i < r->n; i++) {
 			struct view left;
 
-			if (below(&r->list[i], path, &left) && path.n - left.n > longest) {
+			if (below(r->list[i].path, path, &left) && path.n - left.n > longest) {
 				longest = path.n - left.n;
 				out->root = &r->list[i];
 				rest = left;
 			}
 		}
+		if (!out->root)
+			return say_outside(out, r, path, e);
 	}
-	if (!out->root)
-		return err_set(e, E_DENIED, "%s lies outside the workspace %s", out->shown,
-			r->list[0].path);
 	if (tidy(out->rel, rest) < 0)
 		return err_set(e, E_FORMAT, "the path is too long");
 	return 0;

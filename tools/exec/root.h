@@ -24,9 +24,13 @@ struct root {
 struct roots {
 	struct root list[ROOTS_MAX];
 	int n;
+	char closed[PATH_SIZE]; /* one to be read that is out of reach; "" none */
+	uid_t who;              /* for whom it is */
 };
 
 int roots_add(struct roots *r, struct view path, bool writable, struct err *e);
+/* Left out; what is asked for beneath it is refused with that reason. The last one counts. */
+void roots_miss(struct roots *r, struct view path);
 void roots_release(struct roots *r);
 
 /* A path of the model, split into the root it lies under and the rest ("." for the root itself). */

@@ -152,7 +152,9 @@ static int open_roots(const struct site *s, struct roots *roots, struct err *e)
 		if (json_str(item, &path) < 0)
 			return err_set(e, E_FORMAT, "a folder to read is not text");
 		/* No reason to refuse everything. */
-		if (!is_out_of_reach(path) && roots_add(roots, path, false, e) < 0)
+		if (is_out_of_reach(path))
+			roots_miss(roots, path);
+		else if (roots_add(roots, path, false, e) < 0)
 			return -1;
 	}
 	return 0;

@@ -287,6 +287,11 @@ const char *tools_confinement_advice(struct tools *t)
 	return sandbox_advice(registry_sandbox(t));
 }
 
+int tools_lacks(const struct tools *t, struct str *out, struct err *e)
+{
+	return sandbox_lacks(t->helper, out, e);
+}
+
 /* --- The verdict ------------------------------------------------------------------------------ */
 
 static void audit_event(struct tools *t, const struct tool_call *c, enum verdict v,

@@ -120,7 +120,10 @@ bool tools_acts(const struct tools *t, const char *name); /* may it change somet
 bool tools_namespaces(struct tools *t);
 /* One line for people, appended: "files: bubblewrap, Landlock ABI 7; ..." */
 void tools_confinement(struct tools *t, struct str *out);
-/* What the operator can do to have all layers; "" when none is missing. */
+/* What the operator can do to have all of it; "" when none is missing. */
 const char *tools_confinement_advice(struct tools *t);
+/* Which kinds of files cannot be read here for want of a library: a sentence each, a line each.
+ * Waits for it, five seconds at most. */
+int tools_lacks(const struct tools *t, struct str *out, struct err *e);
 
 #endif

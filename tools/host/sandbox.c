@@ -20,6 +20,9 @@
 	"install the package bubblewrap, and allow user namespaces (sysctl user.max_user_namespaces " \
 	"above 0; kernel.unprivileged_userns_clone=1 on Debian; kernel.apparmor_restrict_" \
 	"unprivileged_userns=0 or a profile for bwrap on Ubuntu)"
+#define GET_OWNER \
+	"run kairo as the owner of the workspace, or give the workspace to the user who runs kairo " \
+	"(chown -R): as it is, tools cannot read what is received"
 
 #define GET_LANDLOCK "use a kernel with Landlock (5.13 or newer, \"landlock\" in its lsm= list)"
 #define GET_SECCOMP  "use a kernel with seccomp (CONFIG_SECCOMP_FILTER)"
@@ -34,12 +37,13 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int spawn_probe(pid_t *pid, const char *helper, const char *workspace, int out)
+/* arg may be NULL. */
+static int spawn_probe(pid_t *pid, const char *helper, const char *mode, const char *arg, int out)
 {
 	union {
 		const char *const *given;
 		char *const *wanted; /* posix_spawn changes nothing */
-	} argv = { .given = (const char *const[]){ "kairo-tool", "probe", workspace, NULL } },
+	} argv = { .given = (const char *const[]){ "kairo-tool", mode, arg, NULL } },
 	  env = { .given = (const char *const[]){ "PATH=/usr/bin:/bin", NULL } };
 	posix_spawn_file_actions_t fa;
 	int rc;
@@ -81,13 +85,14 @@ static int read_answer(const struct sandbox_probe *probe, struct str *out, struc
 	}
 }
 
-static int ask(struct sandbox_probe *p, const char *helper, const char *workspace, struct err *e)
+static int ask(struct sandbox_probe *p, const char *helper, const char *mode, const char *arg,
+	struct err *e)
 {
 	int fds[2], rc;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return err_sys(e, "a pipe");
-	rc = spawn_probe(&p->pid, helper, workspace, fds[1]);
+	rc = spawn_probe(&p->pid, helper, mode, arg, fds[1]);
 	(void)close(fds[1]);
 	if (rc != 0) {
 		(void)close(fds[0]);
@@ -118,10 +123,11 @@ static int take_answer(struct sandbox *s, struct view answer, struct err *e)
 {
 	struct json *j = NULL;
 	struct view why = VIEW_NONE;
-	int64_t landlock = 0;
+	int64_t landlock = 0, user = geteuid();
 	int rc = -1;
 
 	if (json_read(&j, view_trim(answer), &json_limits_wire, e) == 0 &&
+		json_get_int(j, "user", JSON_OPTIONAL, 0, UINT32_MAX, &user, e) >= 0 &&
 		json_get_bool(j, "namespaces", JSON_REQUIRED, &s->namespaces, e) == 1 &&
 		json_get_str(j, "why", JSON_REQUIRED, 0, sizeof(s->why) - 1, &why, e) == 1 &&
 		json_get_int(j, "landlock", JSON_REQUIRED, 0, 1000, &landlock, e) == 1 &&
@@ -129,6 +135,7 @@ static int take_answer(struct sandbox *s, struct view answer, struct err *e)
 		json_get_bool(j, "cgroup", JSON_REQUIRED, &s->cgroup, e) == 1)
 		rc = copy_z(s->why, sizeof(s->why), why);
 	s->landlock = (int)landlock;
+	s->other = user != geteuid() ? (uid_t)user : 0;
 	json_free(&j);
 	return rc;
 }
@@ -148,7 +155,7 @@ int sandbox_begin(struct sandbox *s, const char *helper, const char *workspace, 
 
 	memset(s, 0, sizeof(*s));
 	s->all = all;
-	if (ask(&s->probe, helper, workspace, &e) == 0)
+	if (ask(&s->probe, helper, "probe", workspace, &e) == 0)
 		return s->probe.fd;
 	do_without(s, &e);
 	return -1;
@@ -174,6 +181,19 @@ void sandbox_abandon(struct sandbox *s)
 {
 	if (s->probe.asked)
 		(void)end_probe(&s->probe, true);
+}
+
+int sandbox_lacks(const char *helper, struct str *out, struct err *e)
+{
+	struct sandbox_probe p = { .asked = false };
+	int rc;
+
+	if (ask(&p, helper, "libraries", NULL, e) < 0)
+		return -1;
+	rc = read_answer(&p, out, e);
+	if (end_probe(&p, rc < 0) != 0 && rc == 0)
+		rc = err_set(e, E_IO, "the helper program cannot say what it lacks");
+	return rc;
 }
 
 /* --- What is enough --------------------------------------------------------------------------- */
@@ -225,7 +245,7 @@ const char *sandbox_advice(const struct sandbox *s)
 		return GET_LANDLOCK;
 	if (!s->seccomp)
 		return GET_SECCOMP;
-	return "";
+	return s->other ? GET_OWNER : "";
 }
 
 /* --- What is said of it ----------------------------------------------------------------------- */
@@ -260,6 +280,9 @@ void sandbox_describe(const struct sandbox *s, struct str *out)
 			    : s->seccomp  ? "; network: seccomp"
 					  : "; network: not cut off");
 	(void)str_adds(out, ending(s));
+	if (s->other)
+		(void)str_addf(out, "; user: %u, who cannot read what is received",
+			(unsigned)s->other);
 	if (!s->namespaces)
 		(void)str_addf(out, "; no namespaces: %s", s->why);
 	if (lack_of(s, false) != LACKS_NOTHING)

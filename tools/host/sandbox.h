@@ -25,6 +25,7 @@ struct sandbox {
 	int landlock;    /* the kernel's version; 0: none */
 	bool seccomp;
 	bool cgroup; /* a group of our own can be made, to be killed as a whole */
+	uid_t other; /* as whom tools work, where that is not who we are; else 0 */
 	bool all;    /* sandbox.mode = "required": nothing runs without namespaces */
 };
 
@@ -35,6 +36,10 @@ int sandbox_begin(struct sandbox *s, const char *helper, const char *workspace, 
  * that cannot say, there are no namespaces. */
 void sandbox_settle(struct sandbox *s);
 void sandbox_abandon(struct sandbox *s); /* nobody wants to know any more */
+
+/* Asks it which kinds of files it cannot read here for want of a library: a sentence each, a line
+ * each. Waits for it as above. */
+int sandbox_lacks(const char *helper, struct str *out, struct err *e);
 
 /* May it run? False: *why gets what is missing and how it can be had, in words for the model. */
 bool sandbox_allows(const struct sandbox *s, bool programs, struct str *why);

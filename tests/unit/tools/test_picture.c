@@ -405,8 +405,8 @@ static void a_jpeg_stays_as_it_is_but_for_what_it_says(void **state)
 	assert_false(holds("Exif"));
 }
 
-/* EXIF 2.3, 4.6.4 A: where the first row and the first column of what is stored are. Shows fix.file,
- * whose stored quarters are red, green / blue, black, w x h in all, and looks at its corners. */
+/* EXIF 2.3, 4.6.4 A: where the first row and column of what is stored are. Shows fix.file, whose
+ * stored quarters are red, green / blue, black, w x h in all, and looks at its corners. */
 static void expect_upright(int orientation, int w, int h)
 {
 	/* The quarter that is at the top left, top right, bottom left of the upright picture. */

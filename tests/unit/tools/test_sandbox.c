@@ -30,6 +30,10 @@ static const struct sandbox strict = { .why = "no bwrap",
 	.landlock = 7,
 	.seccomp = true,
 	.all = true };
+static const struct sandbox given = { .namespaces = true,
+	.landlock = 7,
+	.seccomp = true,
+	.other = 1000 };
 static const struct sandbox strict_whole = { .namespaces = true, .seccomp = true, .all = true };
 
 static void programs_need_a_layer_for_files_and_one_for_calls(void **state)
@@ -84,6 +88,8 @@ static void each_layer_is_named(void **state)
 			"weaker", "seccomp" },
 		{ &strict, { "tools are refused" }, "programs are refused", "bubblewrap" },
 		{ &strict_whole, { "files: bubblewrap;" }, "refused", "Landlock" },
+		{ &given, { "user: 1000, who cannot read what is received" }, "refused",
+			"run kairo as the owner of the workspace" },
 	};
 	struct str line = STR_INIT(511); /* as status keeps it */
 
@@ -138,9 +144,15 @@ static void what_the_helper_says_is_taken(void **state)
 	assert_int_equal(3, s.landlock);
 	assert_true(s.seccomp);
 	assert_true(s.cgroup);
+	assert_int_equal(0, s.other);
 	ask(&s, "echo '{\"namespaces\":false,\"why\":\"EPERM\",\"landlock\":0,\"seccomp\":false,\"cgroup\":false}'");
 	assert_false(s.namespaces);
 	assert_string_equal("EPERM", s.why);
+	assert_int_equal(0, s.other);
+	ask(&s, "echo '{\"user\":4294967294,\"namespaces\":true,\"why\":\"\",\"landlock\":3,\"seccomp\":true,\"cgroup\":true}'");
+	assert_int_equal(4294967294, s.other);
+	ask(&s, "echo '{\"user\":'$(id -u)',\"namespaces\":true,\"why\":\"\",\"landlock\":0,\"seccomp\":false,\"cgroup\":false}'");
+	assert_int_equal(0, s.other);
 	assert_int_equal(0, s.landlock);
 	assert_false(s.seccomp);
 }
@@ -172,6 +184,36 @@ static void a_helper_that_cannot_say_means_no_namespaces(void **state)
 	assert_true(s.all);
 }
 
+static int ask_what_it_lacks(const char *script, struct str *out)
+{
+	char path[] = "/tmp/kairo-sandbox-XXXXXX";
+	struct err e = ERR_INIT;
+	int rc;
+
+	write_helper(path, script);
+	str_reset(out);
+	rc = sandbox_lacks(path, out, &e);
+	assert_int_equal(rc < 0, e.msg[0] != '\0');
+	assert_int_equal(0, unlink(path));
+	return rc;
+}
+
+static void what_the_helper_lacks_is_taken_line_by_line(void **state)
+{
+	struct str out = STR_INIT(1000);
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(0, ask_what_it_lacks("[ \"$*\" = libraries ]", &out));
+	assert_int_equal(0, out.n);
+	assert_int_equal(0, ask_what_it_lacks("echo no pictures; echo no pages", &out));
+	assert_string_equal("no pictures\nno pages\n", str_cstr(&out));
+	assert_int_equal(-1, ask_what_it_lacks("exit 2", &out)); /* one that is too old for it */
+	assert_int_equal(-1, ask_what_it_lacks("while echo much; do :; done", &out));
+	assert_int_equal(-1, sandbox_lacks("/no/such/helper", &out, &e));
+	str_release(&out);
+}
+
 static void nobody_has_to_wait_for_it(void **state)
 {
 	char path[] = "/tmp/kairo-sandbox-XXXXXX";
@@ -197,6 +239,7 @@ int main(void)
 		cmocka_unit_test(each_layer_is_named),
 		cmocka_unit_test(what_the_helper_says_is_taken),
 		cmocka_unit_test(a_helper_that_cannot_say_means_no_namespaces),
+		cmocka_unit_test(what_the_helper_lacks_is_taken_line_by_line),
 		cmocka_unit_test(nobody_has_to_wait_for_it),
 	};
 
