@@ -241,7 +241,9 @@ static void tell(const struct enclosed *e, size_t number, const char *blind, str
 	} else {
 		(void)str_adds(out, "The picture ");
 		(void)text_visible(view_of(e->path), out);
-		(void)str_addf(out, " is not shown to you: %s. Do not guess what it shows.",
+		(void)str_addf(out,
+			" is not shown to you: %s. Do not guess what it shows; tell the "
+			"user that you have not seen it, and why.",
 			blind ? blind : e->why);
 	}
 	(void)str_adds(out, "]\n");

@@ -229,7 +229,8 @@ class Blind(Looking):
     def test_the_model_is_told_that_it_sees_nothing(self):
         self.put("a.png", samples.png())
         text, found = self.see("@image:a.png")
-        self.assertIn("a.png is not shown to you: the model in use takes no pictures", text)
+        self.assertIn("a.png is not shown to you: the model in use takes no pictures. Do not guess what it shows; tell the user "
+                      "that you have not seen it, and why.", text)
         self.assertEqual(found, [])
 
 
