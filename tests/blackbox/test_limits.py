@@ -2,7 +2,9 @@
 
 import base64
 import ctypes
+import glob
 import gzip
+import hashlib
 import http.server
 import json
 import os
@@ -11,6 +13,7 @@ import shutil
 import subprocess
 import threading
 
+import samples
 from harness import HOOKS, Case, main, needs_hooks, stalled, wait_for
 
 MIB = 1 << 20
@@ -157,6 +160,21 @@ class Memory(Case):
                 self.answers()
                 self.bounded(48 * MIB)
         self.assertEqual(self.kairo.pid(), self.process)
+
+    def test_a_file_of_a_hundred_mebibytes(self):
+        """The most that is taken goes through a few pieces of memory, to the last byte; one byte more is refused."""
+        self.kairo.config(language="en", media__merge_ms=0)
+        self.begin()
+        self.sim.inject_file(100 * MIB, name="at.bin")
+        wait_for(lambda: self.kairo.status()["media"]["bytes"] == 100 * MIB, "the file")
+        self.kairo.idle()
+        path, = glob.glob(os.path.join(self.kairo.dir, "media", "*", "*", "at.bin"))
+        with open(path, "rb") as f:
+            self.assertEqual(hashlib.sha256(f.read()).digest(), hashlib.sha256(samples.pattern(100 * MIB)).digest())
+        self.sim.inject_file(100 * MIB + 1, name="over.bin")
+        wait_for(lambda: any("over.bin" in t and "too big" in t for t in self.sim.texts()), "the refusal")
+        self.assertEqual(self.kairo.status()["media"]["files"], 1)
+        self.bounded(48 * MIB if HOOKS else 8 * MIB)  # AddressSanitizer takes its part
 
     def test_a_thousand_messages_at_once(self):
         self.sim.set(batch=1000)

@@ -103,8 +103,9 @@ class Kinds(Media):
         self.assertEqual(self.kairo.status()["media"]["files"], len(CONTENTS))
 
     def test_hostile_names_stay_inside(self):
-        names = ["../../x", "..\\..\\x", "/etc/x", "", ".", "..", "名" * 300 + ".pdf", "a\nb", "-rf", "x.", "x.",
+        names = ["../../x", "..\\..\\x", "/etc/x", "", ".", "..", "名" * 300 + ".pdf", "a\nb", "NUL here", "-rf", "x.", "x.",
                  "a\u202etxt.exe", "\x1b[31mred", "CON", "nul.txt", ".bashrc", "a/../../b", "c:\\d", "~root"]
+        self.sim.fault("getupdates", "replace", when="messages", times=-1, body="a\\u0000b", **{"from": "NUL here"})
         self.kairo.start()
         self.sim.inject(messages=[{"media": {"kind": "file", "text": "hello", "name": n}} for n in names])
         prompt = self.prompt()

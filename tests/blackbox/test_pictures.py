@@ -5,6 +5,7 @@ import fcntl
 import glob
 import json
 import os
+import re
 import resource
 import shutil
 import struct
@@ -79,6 +80,18 @@ class Pictures(Looking):
                 self.assertEqual([f[0] for f in found], [kind])
                 self.assertEqual(size(found[0][1]), wanted)
                 self.assertNotIn(b"taken at home", found[0][1])
+
+    def test_the_terminal_shows_them_too(self):
+        self.put("a.png", samples.png())
+        for running in (True, False):
+            with self.subTest(daemon=running):
+                if not running:
+                    self.kairo.stop()
+                self.sim.script({"text": "seen"})
+                self.assertIn("seen", self.kairo.run("ask", "what is @image:a.png?").out)
+                text, found = self.user()
+                self.assertIn("[Picture 1, shown with this message only: a.png", text)
+                self.assertEqual([size(f[1]) for f in found], [(32, 24)])
 
     def test_an_earlier_picture_is_not_sent_again(self):
         self.put("a.png", samples.png())
@@ -159,6 +172,24 @@ class Received(Looking):
         text, found = self.user()
         self.assertIn("and this one?", text)
         self.assertEqual([size(f[1]) for f in found], [(32, 24)])
+
+    def test_what_comes_and_cannot_be_shown_is_told(self):
+        """It is kept as it came, and the model does not see it. What a size claims is looked at before any of it is decoded."""
+        for data, why in ((samples.heic(), "it is a HEIC picture; JPEG, PNG, WebP and GIF can be shown"),
+                          (samples.png_bomb(), "it has 20000 x 20000 pixels, and at most 40 million"),
+                          (samples.png()[:-30], "it is damaged")):
+            with self.subTest(why):
+                self.sim.script({"text": "I have not seen it."})
+                before = len(self.sim.sent())
+                self.sim.inject_image(data)
+                self.sim.wait("sent", before + 1)
+                text, found = self.user()
+                self.assertIn("is not shown to you: " + why, text)
+                self.assertIn("tell the user that you have not seen it, and why", text)
+                self.assertEqual(found, [])
+                path = re.search(r", (/[^\]]+)\]", text).group(1)
+                with open(path, "rb") as f:
+                    self.assertEqual(f.read(), data)
 
     def test_tools_read_what_was_received_and_no_more(self):
         self.sim.script({"text": "seen"})
