@@ -1,6 +1,9 @@
 """The media server as it is in the field: its faults, its addresses, its forms of keys, and its old TLS."""
 
 import os
+import subprocess
+import unittest
+import urllib.parse
 
 import samples
 from harness import main, wait_for
@@ -85,6 +88,24 @@ class OldTls(Media):
         self.sim.inject("send it")
         wait_for(lambda: [d["data"] for d in self.sim.files()] == [data], "the file on the phone")
         self.assertEqual([d["media_state"] for d in self.sim.files()], ["opens"])
+
+    @unittest.skipUnless(os.path.exists("/usr/bin/openssl"), "there is no openssl to show what the policy does")
+    def test_a_system_that_forbids_it_to_everybody_is_no_hindrance(self):
+        """As a distribution's policy may: without RSA key exchange in the list that every program begins with."""
+        conf = os.path.join(self.folder, "openssl.cnf")
+        with open(conf, "w") as f:
+            f.write("openssl_conf = a\n[a]\nssl_conf = b\n[b]\nsystem_default = c\n[c]\n"
+                    "CipherString = DEFAULT:!kRSA@SECLEVEL=2\n")
+        cdn = urllib.parse.urlsplit(self.sim.where["cdn"])
+        talk = ["/usr/bin/openssl", "s_client", "-brief", "-connect", "%s:%d" % (cdn.hostname, cdn.port)]
+        for env, code in (({}, 0), ({"OPENSSL_CONF": conf}, 1)):  # what it does to others
+            p = subprocess.run(talk, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+            self.assertEqual(p.returncode, code, p.stderr)
+        self.kairo.config(network__ca_file=self.sim.where["ca"])
+        self.kairo.run("login", "--base-url", self.sim.api)
+        self.kairo.start(env={"OPENSSL_CONF": conf})
+        self.sim.inject_image(samples.png())
+        self.assertIn("image/png", self.prompt())
 
 
 if __name__ == "__main__":
