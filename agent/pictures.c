@@ -242,8 +242,8 @@ static void tell(const struct enclosed *e, size_t number, const char *blind, str
 		(void)str_adds(out, "The picture ");
 		(void)text_visible(view_of(e->path), out);
 		(void)str_addf(out,
-			" is not shown to you: %s. Do not guess what it shows; tell the "
-			"user that you have not seen it, and why.",
+			" is not shown to you: %s. Do not guess what it shows; unless you "
+			"see it some other way, tell the user that you have not, and why.",
 			blind ? blind : e->why);
 	}
 	(void)str_adds(out, "]\n");

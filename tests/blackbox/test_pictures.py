@@ -185,7 +185,7 @@ class Received(Looking):
                 self.sim.wait("sent", before + 1)
                 text, found = self.user()
                 self.assertIn("is not shown to you: " + why, text)
-                self.assertIn("tell the user that you have not seen it, and why", text)
+                self.assertIn("tell the user that you have not, and why", text)
                 self.assertEqual(found, [])
                 path = re.search(r", (/[^\]]+)\]", text).group(1)
                 with open(path, "rb") as f:
@@ -260,8 +260,8 @@ class Blind(Looking):
     def test_the_model_is_told_that_it_sees_nothing(self):
         self.put("a.png", samples.png())
         text, found = self.see("@image:a.png")
-        self.assertIn("a.png is not shown to you: the model in use takes no pictures. Do not guess what it shows; tell the user "
-                      "that you have not seen it, and why.", text)
+        self.assertIn("a.png is not shown to you: the model in use takes no pictures. Do not guess what it shows; unless "
+                      "you see it some other way, tell the user that you have not, and why.", text)
         self.assertEqual(found, [])
 
 

@@ -178,8 +178,8 @@ static void what_cannot_be_shown_is_told(void **state)
 	assert_true(pictures_loaded(p));
 	pictures_tell(p, NULL, &told);
 	assert_string_equal("[The picture a\\t图.png is not shown to you: pictures cannot be read "
-			    "here. Do not guess what it shows; tell the user that you have "
-			    "not seen it, and why.]\n",
+			    "here. Do not guess what it shows; unless you see it some other "
+			    "way, tell the user that you have not, and why.]\n",
 		str_cstr(&told));
 	str_reset(&told);
 	pictures_tell(p, "the model is blind", &told);
