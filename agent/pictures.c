@@ -60,6 +60,12 @@ static int add(struct pictures *p, const struct enclosed *e, struct err *err)
 	return 0;
 }
 
+/* By its content too: who wants a picture to arrive unchanged sends it as a file. */
+static bool is_picture(const struct turn_file *f)
+{
+	return f->kind == TURN_PICTURE || view_starts(view_of(f->type), VIEW("image/"));
+}
+
 static int add_files(struct pictures *p, const struct turn_input *in, struct err *e)
 {
 	for (size_t i = 0; i < in->nfiles; i++) {
@@ -68,7 +74,7 @@ static int add_files(struct pictures *p, const struct turn_input *in, struct err
 			.name = f->name,
 			.type = f->type,
 			.size = f->size,
-			.picture = f->kind == TURN_PICTURE };
+			.picture = is_picture(f) };
 
 		if (add(p, &one, e) < 0)
 			return -1;

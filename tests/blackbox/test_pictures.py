@@ -173,6 +173,17 @@ class Received(Looking):
         self.assertIn("and this one?", text)
         self.assertEqual([size(f[1]) for f in found], [(32, 24)])
 
+    def test_a_picture_that_was_sent_as_a_file_is_seen(self):
+        """As originals are: what it is is told by its content, whatever the sender says of it."""
+        for data, name, wanted in ((samples.png(), "scan.txt", (32, 24)), (samples.jpeg(orientation=6), "IMG_1.JPG", (48, 64))):
+            self.sim.script({"text": "seen"})
+            before = len(self.sim.sent())
+            self.sim.inject_file(data, name=name)
+            self.sim.wait("sent", before + 1)
+            text, found = self.user()
+            self.assertIn("[attachment: file %s, image/" % name, text)
+            self.assertEqual([size(f[1]) for f in found], [wanted])
+
     def test_what_comes_and_cannot_be_shown_is_told(self):
         """It is kept as it came, and the model does not see it. What a size claims is looked at before any of it is decoded."""
         for data, why in ((samples.heic(), "it is a HEIC picture; JPEG, PNG, WebP and GIF can be shown"),

@@ -113,22 +113,25 @@ static void files_and_references_are_taken_once(void **state)
 		{ TURN_PICTURE, "/m/a.png", "a.png", "image/png", 10, false },
 		{ TURN_DOCUMENT, "/m/b.pdf", "b.pdf", "application/pdf", 20, false },
 		{ TURN_PICTURE, "/m/c.jpg", "c.jpg", "image/jpeg", 30, true },
+		{ TURN_DOCUMENT, "/m/f.gif", "f.gif", "image/gif", 40, false },
+		{ TURN_DOCUMENT, "/m/g.png", "g.png", "text/plain", 50, false },
 	};
 	static const char text[] =
 		"@image:q.png said. @image:/m/a.png @image:d/e.png @image:d/e.png";
-	const struct turn_input in = message(text, 18, files, 3);
-	static const char *const paths[] = { "/m/a.png", "/m/b.pdf", "/m/c.jpg", "d/e.png" };
+	const struct turn_input in = message(text, 18, files, 5);
+	static const char *const paths[] = { "/m/a.png", "/m/b.pdf", "/m/c.jpg", "/m/f.gif",
+		"/m/g.png", "d/e.png" };
 	struct pictures *p;
 
 	(void)state;
 	assert_int_equal(0, pictures_open(&p, NULL, &in, NULL));
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 6; i++) {
 		assert_string_equal(paths[i], pictures_at(p, i)->path);
-		assert_int_equal(i != 1, pictures_at(p, i)->picture);
+		assert_int_equal(i != 1 && i != 4, pictures_at(p, i)->picture);
 	}
-	assert_null(pictures_at(p, 4));
-	assert_string_equal("e.png", pictures_at(p, 3)->name);
-	assert_int_equal(-1, pictures_at(p, 3)->size);
+	assert_null(pictures_at(p, 6));
+	assert_string_equal("e.png", pictures_at(p, 5)->name);
+	assert_int_equal(-1, pictures_at(p, 5)->size);
 	assert_true(pictures_any(p) && !pictures_loaded(p));
 	assert_int_equal(0, pictures_shown(p));
 	pictures_free(&p);
