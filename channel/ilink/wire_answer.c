@@ -97,16 +97,22 @@ int wire_get_code(const struct json *root, struct wire_code *out, struct err *e)
 	return 0;
 }
 
+/* 1: a good answer, to be read on. 0: it says no. -1: it is none. *root is the caller's to free. */
+static int open_answer(struct json **root, struct view body, struct wire_code *code, struct err *e)
+{
+	*root = NULL;
+	if (wire_parse(root, body, e) < 0 || wire_get_code(*root, code, e) < 0)
+		return -1;
+	return code->code == 0;
+}
+
 int wire_read_code(struct view body, struct wire_code *out, struct err *e)
 {
-	struct json *root = NULL;
-	int rc;
+	struct json *root;
+	int rc = open_answer(&root, body, out, e);
 
-	if (wire_parse(&root, body, e) < 0)
-		return -1;
-	rc = wire_get_code(root, out, e);
 	json_free(&root);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 /* A string member into a fixed buffer: absent gives "". */
@@ -123,73 +129,64 @@ static int get_text(const struct json *root, const char *name, enum json_need ne
 
 int wire_read_config(struct view body, struct wire_config *out, struct err *e)
 {
-	struct json *root = NULL;
+	struct json *root;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if (wire_parse(&root, body, e) < 0)
-		return -1;
-	rc = wire_get_code(root, &out->code, e);
-	if (rc == 0 && out->code.code == 0)
+	rc = open_answer(&root, body, &out->code, e);
+	if (rc == 1)
 		rc = get_text(root, "typing_ticket", JSON_OPTIONAL, out->ticket,
 			sizeof(out->ticket), e);
 	json_free(&root);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 int wire_read_sent(struct view body, struct wire_sent *out, struct err *e)
 {
-	struct json *root = NULL;
+	struct json *root;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if (wire_parse(&root, body, e) < 0)
-		return -1;
-	rc = wire_get_code(root, &out->code, e);
+	rc = open_answer(&root, body, &out->code, e);
 	/* The message was taken whatever its id looks like: a bad one is as none. */
-	if (rc == 0 && out->code.code == 0 &&
+	if (rc == 1 &&
 		(json_get_id(root, "message_id", JSON_OPTIONAL, out->message_id, NULL) != 1 ||
 			strcmp(out->message_id, "0") == 0))
 		out->message_id[0] = '\0';
 	json_free(&root);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 int wire_read_qr(struct view body, struct wire_qr *out, struct err *e)
 {
-	struct json *root = NULL;
+	struct json *root;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if (wire_parse(&root, body, e) < 0)
-		return -1;
-	rc = wire_get_code(root, &out->code, e);
-	if (rc == 0 && out->code.code == 0 &&
+	rc = open_answer(&root, body, &out->code, e);
+	if (rc == 1 &&
 		(get_text(root, "qrcode", JSON_REQUIRED, out->key, sizeof(out->key), e) < 0 ||
 			get_text(root, "qrcode_img_content", JSON_REQUIRED, out->text,
 				sizeof(out->text), e) < 0))
 		rc = -1;
 	json_free(&root);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 int wire_read_grant(struct view body, struct wire_grant *out, struct err *e)
 {
-	struct json *root = NULL;
+	struct json *root;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if (wire_parse(&root, body, e) < 0)
-		return -1;
-	rc = wire_get_code(root, &out->code, e);
-	if (rc == 0 && out->code.code == 0 &&
-		(get_text(root, "upload_full_url", JSON_OPTIONAL, out->full_url,
-			 sizeof(out->full_url), e) < 0 ||
-			get_text(root, "upload_param", JSON_OPTIONAL, out->param,
-				sizeof(out->param), e) < 0))
+	rc = open_answer(&root, body, &out->code, e);
+	if (rc == 1 && (get_text(root, "upload_full_url", JSON_OPTIONAL, out->full_url,
+				sizeof(out->full_url), e) < 0 ||
+			       get_text(root, "upload_param", JSON_OPTIONAL, out->param,
+				       sizeof(out->param), e) < 0))
 		rc = -1;
 	json_free(&root);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 static enum wire_scan scan_of(const struct json *root)
@@ -232,24 +229,20 @@ static int get_credentials(const struct json *root, struct wire_scanned *out, st
 
 int wire_read_scanned(struct view body, struct wire_scanned *out, struct err *e)
 {
-	struct json *root = NULL;
+	struct json *root;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if (wire_parse(&root, body, e) < 0)
-		return -1;
-	rc = wire_get_code(root, &out->code, e);
-	if (rc < 0 || out->code.code != 0)
-		goto out;
-	out->status = scan_of(root);
-	if (out->status == WIRE_SCAN_CONFIRMED)
+	rc = open_answer(&root, body, &out->code, e);
+	if (rc == 1)
+		out->status = scan_of(root);
+	if (rc == 1 && out->status == WIRE_SCAN_CONFIRMED)
 		rc = get_credentials(root, out, e);
-	else if (out->status == WIRE_SCAN_REDIRECT)
+	else if (rc == 1 && out->status == WIRE_SCAN_REDIRECT)
 		rc = get_text(root, "redirect_host", JSON_OPTIONAL, out->redirect_host,
 			sizeof(out->redirect_host), e);
-out:
 	json_free(&root);
-	return rc;
+	return rc < 0 ? -1 : 0;
 }
 
 /* Case-insensitive containment: the texts come with all kinds of dressing. */
