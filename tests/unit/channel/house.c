@@ -150,3 +150,18 @@ int house_rows(struct house *h, int state)
 	snprintf(sql, sizeof(sql), "SELECT count(*) FROM channel_inbox WHERE state = %d", state);
 	return (int)world_int(&h->w, sql);
 }
+
+int house_setup(void **state)
+{
+	static struct house h;
+
+	house_open(&h);
+	*state = &h;
+	return 0;
+}
+
+int house_teardown(void **state)
+{
+	house_close(*state);
+	return 0;
+}

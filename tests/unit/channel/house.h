@@ -24,6 +24,9 @@ struct house {
 void house_open(struct house *h);
 void house_open_with_files(struct house *h); /* and with a workspace to send them from */
 void house_close(struct house *h);
+/* Fixtures of cmocka: one that is opened and closed, as the test's state. */
+int house_setup(void **state);
+int house_teardown(void **state);
 /* As after a kill and a new start. */
 void house_crash(struct house *h);
 void house_start(struct house *h);

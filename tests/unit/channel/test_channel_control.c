@@ -12,21 +12,6 @@
 
 #include "house.h"
 
-static int setup(void **state)
-{
-	static struct house h;
-
-	house_open(&h);
-	*state = &h;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	house_close(*state);
-	return 0;
-}
-
 static const char *last(struct house *h)
 {
 	return fake_last(&h->w.wire);
@@ -1628,7 +1613,7 @@ static void a_user_no_longer_allowed_is_not_served(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, house_setup, house_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_message_is_answered),
 		T(messages_are_run_one_at_a_time_in_order),

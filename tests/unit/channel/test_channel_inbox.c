@@ -13,21 +13,6 @@
 
 #define HOUR ((int64_t)3600 * 1000)
 
-static int setup(void **state)
-{
-	static struct world w;
-
-	world_open(&w);
-	*state = &w;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_close(*state);
-	return 0;
-}
-
 static int put(struct world *w, const char *user, const char *text, int64_t *seq)
 {
 	return inbox_put(&w->room, "", user, ORIGIN_PHONE, LANG_EN, view_of(text), seq, NULL);
@@ -280,7 +265,7 @@ static void a_done_text_is_kept_short_and_an_unfinished_one_whole(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		T(an_id_is_new_once),
 		T(ids_belong_to_a_bot),

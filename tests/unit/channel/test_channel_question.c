@@ -27,12 +27,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	house_close(*state);
-	return 0;
-}
-
 static const char *last(struct house *h)
 {
 	return fake_last(&h->w.wire);
@@ -803,7 +797,7 @@ static void more_than_can_be_open_are_survived(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, house_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_question_is_shown_with_numbered_choices),
 		T(a_plain_question_is_shown_as_prose),

@@ -14,21 +14,6 @@
 
 #define DAY ((int64_t)24 * 3600 * 1000)
 
-static int setup(void **state)
-{
-	static struct world w;
-
-	world_open(&w);
-	*state = &w;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_close(*state);
-	return 0;
-}
-
 static void say(struct world *w, const char *user, const char *id, const char *text,
 	const char *file)
 {
@@ -349,21 +334,6 @@ static void hostile_marks_take_linear_time(void **state)
 
 /* --- In the house ----------------------------------------------------------------------------- */
 
-static int setup_house(void **state)
-{
-	static struct house h;
-
-	house_open(&h);
-	*state = &h;
-	return 0;
-}
-
-static int teardown_house(void **state)
-{
-	house_close(*state);
-	return 0;
-}
-
 static void ask_about(struct house *h, const char *user, const char *id, const char *quoted)
 {
 	const struct chan_msg m = { .id = id,
@@ -429,8 +399,8 @@ static void commands_and_their_replies_can_be_quoted(void **state)
 
 int main(void)
 {
-#define W(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define H(f) cmocka_unit_test_setup_teardown(f, setup_house, teardown_house)
+#define W(f) cmocka_unit_test_setup_teardown(f, world_setup, world_teardown)
+#define H(f) cmocka_unit_test_setup_teardown(f, house_setup, house_teardown)
 	const struct CMUnitTest tests[] = {
 		W(what_was_said_is_found_by_its_id),
 		W(it_is_quoted_as_it_was_written),

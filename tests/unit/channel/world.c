@@ -86,3 +86,18 @@ void world_full(struct world *w, bool on)
 {
 	world_sql(w, on ? "PRAGMA query_only = ON" : "PRAGMA query_only = OFF");
 }
+
+int world_setup(void **state)
+{
+	static struct world w;
+
+	world_open(&w);
+	*state = &w;
+	return 0;
+}
+
+int world_teardown(void **state)
+{
+	world_close(*state);
+	return 0;
+}

@@ -25,6 +25,9 @@ struct world {
 /* log to stderr when KAIRO_TEST_LOG is set. */
 void world_open(struct world *w);
 void world_close(struct world *w);
+/* Fixtures of cmocka: one that is opened and closed, as the test's state. */
+int world_setup(void **state);
+int world_teardown(void **state);
 /* As after a kill: the database is opened anew, memory is lost. */
 void world_reopen_db(struct world *w);
 /* One integer out of the database; -1 when there is none. */

@@ -185,6 +185,14 @@ static void hear(struct view content)
 	wait_done(1);
 }
 
+/* By a transcriber that is this script. */
+static void hear_by(const char *script, struct view content)
+{
+	use_transcriber(script);
+	open_voice();
+	hear(content);
+}
+
 static int files_left(void)
 {
 	DIR *d = opendir(fix.folder);
@@ -214,9 +222,7 @@ static void assert_heard(enum voice_end end, const char *text_or_why)
 static void what_it_says_is_the_text(void **state)
 {
 	(void)state;
-	use_transcriber("printf '  \\n你好 '; tail -c 9 \"$1\"; printf ' \\r\\n\\n'");
-	open_voice();
-	hear(WAV);
+	hear_by("printf '  \\n你好 '; tail -c 9 \"$1\"; printf ' \\r\\n\\n'", WAV);
 	assert_heard(VOICE_TEXT, "");
 	assert_string_equal("你好 the sound", str_cstr(&fix.text));
 	hear(WAV); /* and again */
@@ -226,18 +232,14 @@ static void what_it_says_is_the_text(void **state)
 static void its_complaints_are_not_the_text(void **state)
 {
 	(void)state;
-	use_transcriber("echo loading the model >&2; echo hello; echo done >&2");
-	open_voice();
-	hear(WAV);
+	hear_by("echo loading the model >&2; echo hello; echo done >&2", WAV);
 	assert_string_equal("hello", str_cstr(&fix.text));
 }
 
 static void controls_are_taken_out(void **state)
 {
 	(void)state;
-	use_transcriber("printf '\\033[31mred\\033[0m\\ttea\\nfor \\007two'");
-	open_voice();
-	hear(WAV);
+	hear_by("printf '\\033[31mred\\033[0m\\ttea\\nfor \\007two'", WAV);
 	assert_string_equal("red\ttea\nfor two", str_cstr(&fix.text));
 }
 
@@ -265,9 +267,7 @@ static void how_it_fails_is_told(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		use_transcriber(rows[i].script);
-		open_voice();
-		hear(WAV);
+		hear_by(rows[i].script, WAV);
 		assert_heard(rows[i].end, rows[i].why);
 		voice_close(&fix.voice);
 	}
@@ -280,9 +280,7 @@ static void it_may_say_so_much(void **state)
 	(void)state;
 	for (size_t n = VOICE_TEXT_MAX - 1; n <= VOICE_TEXT_MAX + 1; n++) {
 		(void)snprintf(script, sizeof(script), "head -c %zu /dev/zero | tr '\\0' x", n);
-		use_transcriber(script);
-		open_voice();
-		hear(WAV);
+		hear_by(script, WAV);
 		assert_heard(n > VOICE_TEXT_MAX ? VOICE_FAILED : VOICE_TEXT, "");
 		if (n <= VOICE_TEXT_MAX)
 			assert_int_equal(n, fix.text.n);
@@ -356,9 +354,7 @@ static void it_has_no_network(void **state)
 	(void)snprintf(script, sizeof(script),
 		"perl -MIO::Socket -e 'print IO::Socket::INET->new(\"127.0.0.1:%d\") ? 1 : 0'",
 		server_port(fix.server));
-	use_transcriber(script);
-	open_voice();
-	hear(WAV);
+	hear_by(script, WAV);
 	assert_string_equal("0", str_cstr(&fix.text));
 	assert_int_equal(0, server_accepted(fix.server));
 }
@@ -442,9 +438,7 @@ static void sound_that_is_common_is_not_decoded(void **state)
 static void without_a_decoder_silk_is_not_heard(void **state)
 {
 	(void)state;
-	use_transcriber("echo never");
-	open_voice();
-	hear(SILK);
+	hear_by("echo never", SILK);
 	assert_heard(VOICE_FORMAT, "SILK: no transcriber takes it, and voice.decoder is not set");
 	hear(VIEW("#!AMR\n..."));
 	assert_heard(VOICE_FORMAT, "AMR");
@@ -493,9 +487,7 @@ static void how_decoding_fails_is_told(void **state)
 static void what_programs_leave_behind_is_removed(void **state)
 {
 	(void)state;
-	use_transcriber("touch here ./-x; mkdir empty; echo hello");
-	open_voice();
-	hear(WAV);
+	hear_by("touch here ./-x; mkdir empty; echo hello", WAV);
 	assert_int_equal(3, files_left());
 	hear(WAV);
 	assert_int_equal(3, files_left());
