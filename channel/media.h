@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "channel/channel.h"
+#include "channel/ears.h"
 #include "channel/room.h"
 
 /* --- Names and types: pure functions ---------------------------------------------------------- */

@@ -73,8 +73,7 @@ struct part_new {
 	struct view text;
 	const struct part_file *file; /* NULL: none; with it: */
 	const char *source;           /* where the file lies, to tell it; "": nowhere else */
-	struct view
-		rest; /* what stands in for the file when it fails; parts, PART_REST_MARK between */
+	struct view rest; /* stands in for a file that fails: parts, PART_REST_MARK between */
 };
 #define PART_REST_MARK '\x1e' /* in no formatted text */
 int part_add(const struct room *r, const struct part_new *n, int64_t *seq, struct err *e);

@@ -8,6 +8,8 @@
 
 #include "agent/engine.h"
 #include "base/err.h"
+#include "base/str.h"
+#include "channel/ears.h"
 #include "channel/inbox.h"
 #include "channel/media.h"
 #include "channel/room.h"
@@ -25,10 +27,9 @@ struct prompt {
 	size_t quoted; /* bytes in front that are a quote */
 	struct turn_file files[TURN_FILES_MAX];
 	char *paths[TURN_FILES_MAX];
-	size_t nfiles; /* of both */
-	char *media;   /* folder of this user; NULL: nothing was received */
-	enum heard
-		unheard; /* why a voice of the user's has no words, who is to be told; else TEXT */
+	size_t nfiles;      /* of both */
+	char *media;        /* folder of this user; NULL: nothing was received */
+	enum heard unheard; /* why a voice of the user's has no words, to be told; else TEXT */
 	struct media_list list;
 };
 void prompt_init(struct prompt *p);

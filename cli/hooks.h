@@ -11,8 +11,8 @@
 
 /* Kimi's folder, where the settings have it as the agent; false: another agent does the work. */
 bool hooks_home(const struct config *c, char out[PATH_SIZE]);
-/* Is it to be listened to hooks? Where it is wanted and not there, it is installed. An error is one
- * of the plugin: the agent works without it. */
+/* Are hooks to be listened to? Where the plugin is wanted and not there, it is installed. An error
+ * is one of the plugin: the agent works without it. */
 int hooks_ready(const struct home *h, const struct config *c, bool *ready, struct err *e);
 /* At a terminal, where nobody has said yet whether it is wanted: asks, once. */
 void hooks_offer(const struct home *h);

@@ -33,9 +33,8 @@ enum task_state { TASK_RUNNING, TASK_ENDED, TASK_TOLD };
 
 struct task {
 	char *session, *id;
-	char *kind, *what,
-		*end; /* "" where they are not known; end: the agent's words of its end */
-	char *reply;  /* what an agent that was the task has answered; NULL */
+	char *kind, *what, *end; /* "" where they are not known; end: the agent's words of it */
+	char *reply;             /* what an agent that was the task has answered; NULL */
 	enum task_state state;
 	bool failed;
 	int64_t began;
