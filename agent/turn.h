@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 
-#define TURN_DEADLINE_MS ((int64_t)60 * 60 * 1000) /* default (decisions, 17) */
+#define TURN_DEADLINE_MS ((int64_t)60 * 60 * 1000) /* default of turn_minutes */
 
 struct turns; /* the runner of one engine */
 

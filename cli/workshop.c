@@ -24,7 +24,7 @@ void rules_for_ilink(struct http_rules *r, const struct config *c)
 	};
 }
 
-/* The model's base URL is the operator's own word and may be private and plain (decisions, 18). */
+/* The model's base URL is the operator's own word and may be private and plain. */
 void rules_for_model(struct http_rules *r, const struct config *c)
 {
 	*r = (struct http_rules){

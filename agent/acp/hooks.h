@@ -1,4 +1,4 @@
-/* agent/acp/hooks.h: what an agent's hooks tell, heard on loopback (kimi-engine-notes, hooks).
+/* agent/acp/hooks.h: what an agent's hooks tell, heard on loopback (hooks of Kimi Code).
  *
  * The agent is started with an address and a random token in its environment; the command of its
  * hooks posts there what it is told, as one JSON object: POST /hook. Each is judged and handed on

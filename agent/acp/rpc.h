@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 
-#define RPC_MESSAGE_MAX ((size_t)16 << 20) /* of a message out (decisions, wire) */
+#define RPC_MESSAGE_MAX ((size_t)16 << 20) /* of a message out: pictures make it long */
 #define RPC_QUEUE_MAX   ((size_t)40 << 20) /* of all that waits to be written */
 #define RPC_LINE_MAX    ((size_t)64 << 20) /* of a message in, where nothing else is set */
 #define RPC_CALLS_MAX   64                 /* requests of ours that wait for their answer */

@@ -785,7 +785,7 @@ static void a_cancel_answers_what_is_open_at_once(void **state)
 	assert_int_equal(1, count(f, "=== started"));
 }
 
-/* kimi-engine-notes: the shape of a question, and the ids of its answers. */
+/* Kimi Code: the shape of a question, and the ids of its answers. */
 static void a_question_offers_the_answers_of_the_agent_only(void **state)
 {
 	static const struct {
