@@ -278,6 +278,10 @@ class Kairo:
     def pid(self):
         return self.status()["pid"]
 
+    def files(self):
+        """What lies in the workspace, but for the folder of files that are to be sent."""
+        return sorted(name for name in os.listdir(self.workspace) if name != ".kairo-out")
+
     def idle(self):
         """The status once nothing runs, waits or is still to be sent."""
         def done():

@@ -56,7 +56,7 @@ class Files(Case):
     def test_a_patch_that_does_not_fit_changes_nothing(self):
         self.put("a", b"1\n2\n3\n")
         self.put("b", b"1\r\n2\r\n")
-        before = sorted(os.listdir(self.kairo.workspace))
+        before = self.kairo.files()
         said = self.call("apply_patch", patch=(
             "--- a/b\n+++ b/b\n@@ -1 +1 @@\n-1\n+one\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-3\n+three\n"))
         self.assertIn("nothing was changed", said)
@@ -69,7 +69,7 @@ class Files(Case):
             with self.subTest(patch=patch):
                 self.call("apply_patch", patch=patch)
         self.assertEqual(self.get("a") + self.get("b"), b"1\n2\n3\n1\r\n2\r\n")
-        self.assertEqual(sorted(os.listdir(self.kairo.workspace)), before)
+        self.assertEqual(self.kairo.files(), before)
         events = [e for e in self.audited() if e["tool"] == "apply_patch"]
         self.assertEqual({e["outcome"] for e in events}, {"started", "failed", "refused"})
         self.assertNotIn("three", json.dumps(events), "the source of a patch is no matter of the audit")

@@ -187,7 +187,7 @@ class Calls(Model):
                 self.assertEqual(self.turn({"tool_calls": [{"name": name, "arguments": {"command": "touch x"}}]},
                                            {"text": "sorry"}), ["sorry"])
                 self.protocol(self.sim.model_requests()[-1]["body"])
-        self.assertEqual(os.listdir(self.kairo.workspace), [])
+        self.assertEqual(self.kairo.files(), [])
 
 
 class Answers(Model):

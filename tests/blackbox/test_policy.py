@@ -123,7 +123,7 @@ class Commands(PolicyCase):
         self.assertIn("it works $HOME", self.verdict("shell", command=entry))
         self.assertEqual(self.verdict("shell", command=entry + "; touch x"), "asked")
         self.assertEqual(self.verdict("shell_session", command=entry), "asked")
-        self.assertEqual(os.listdir(self.kairo.workspace), [])
+        self.assertEqual(self.kairo.files(), [])
 
     def test_an_entry_has_the_network_when_it_says_so_alone(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
