@@ -68,13 +68,13 @@ static void show(char out[SHOWN_BYTES + 1], struct view path)
 
 /* --- Places ----------------------------------------------------------------------------------- */
 
-/* What is left of path below the folder; false: it does not lie there. */
+/* What is left of path below the folder, nothing of itself; false: it does not lie there. */
 static bool below(const char *folder, struct view path, struct view *rest)
 {
 	size_t n = strlen(folder);
 
-	if (n == 0 || !view_starts(path, (struct view){ folder, n }) || path.n <= n ||
-		path.p[n] != '/')
+	if (n == 0 || !view_starts(path, (struct view){ folder, n }) ||
+		(path.n > n && path.p[n] != '/'))
 		return false;
 	*rest = view_from(path, n + 1);
 	return true;
@@ -140,7 +140,8 @@ static int find_place(struct place *p, const struct room *r, const char *user, s
 	}
 	if (tidy(rest, workspace, p->shown, &p->rel, e) < 0)
 		return -1;
-	return p->rel.n > 0 ? 0 : err_set(e, E_FORMAT, "%s is a folder", p->shown);
+	return p->rel.n > 0 ? 0
+	                    : err_set(e, E_FORMAT, "%s is a folder; name a file in it", p->shown);
 }
 
 /* --- Opening ---------------------------------------------------------------------------------- */
