@@ -32,6 +32,7 @@ bool offered(const struct demo *d, const char *tool);
 void call(struct demo *d, const char *name, const char *key1, struct view value1, const char *key2,
 	struct view value2);
 void show_result(struct demo *d); /* of the tool, as a quotation or as code */
+bool result_has(const struct demo *d, const char *words);
 /* A word that looks like a file name: the first with a dot inside it, or a slash in front; p NULL:
  * none. */
 struct view file_named(struct view text);

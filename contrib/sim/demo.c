@@ -257,9 +257,9 @@ void show_result(struct demo *d)
 			"(The result is long; this is its beginning.)\n");
 }
 
-static bool result_has(const struct demo *d, const char *words)
+bool result_has(const struct demo *d, const char *words)
 {
-	return memmem(d->result.p, d->result.n, words, strlen(words)) != NULL;
+	return d->result.p && memmem(d->result.p, d->result.n, words, strlen(words)) != NULL;
 }
 
 /* Asked for and not granted. False: it was done, or the policy denies it. */

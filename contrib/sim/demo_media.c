@@ -107,9 +107,11 @@ bool demo_got_media(const struct demo *d)
 /* A line of a list; a name may hold what Markdown would act on. */
 static void put_item(struct str *out, struct view what)
 {
+	static const char marks[] = "\\`*_[]<>~&";
+
 	str_adds(out, "- ");
 	for (size_t i = 0; i < what.n; i++) {
-		if (memchr("\\`*_[]<>~&", what.p[i], 10))
+		if (memchr(marks, what.p[i], sizeof(marks) - 1))
 			str_addc(out, '\\');
 		str_addc(out, what.p[i]);
 	}
@@ -153,8 +155,11 @@ void demo_send(struct demo *d)
 	static const char *const words[] = { "picture", "photo", "image", "图", "照片", NULL };
 	struct view name = file_named(d->user);
 
-	if (d->result.p && memmem(d->result.p, d->result.n, "is sent", 7)) {
+	if (result_has(d, "It is sent")) {
 		say(d, "好的，这就是。\n", "Here it is.\n");
+	} else if (result_has(d, "nothing is sent to a terminal") && name.p) {
+		say(d, "文件在这里：", "You find it here: ");
+		str_addf(&d->out->text, "`%.*s`\n", VIEW_FMT(name));
 	} else if (d->result.p) {
 		say(d, "`send_file` 的回答：\n\n", "`send_file` said:\n\n");
 		show_result(d);

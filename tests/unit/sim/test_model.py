@@ -122,7 +122,8 @@ class Demo(Model):
     def test_it_tells_how_the_sending_went(self):
         call = {"role": "assistant", "content": None, "tool_calls": [
             {"id": "c", "type": "function", "function": {"name": "send_file", "arguments": "{}"}}]}
-        for result, want in (("It is sent right behind your answer.", "Here it is."), ("no such file", "no such file")):
+        for result, want in (("It is sent right behind your answer.", "Here it is."), ("no such file", "no such file"),
+                             ("nothing is sent to a terminal: leave it", "You find it here: `a.pdf`")):
             said = self.message("send me a.pdf", call, {"role": "tool", "tool_call_id": "c", "content": result})
             self.assertIn(want, said["content"])
 
