@@ -7,7 +7,7 @@ _kairo_keys() {
 
 # A key that has a file is set by itself, too, and kept there.
 _kairo_settable() {
-	_kairo_keys "$@" | sed 'p; s/_key_file$/_key/'
+	_kairo_keys "$@" | sed -n 'p; s/_key_file$/_key/p'
 }
 
 _kairo_values() {
