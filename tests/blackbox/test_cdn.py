@@ -9,6 +9,8 @@ import samples
 from harness import main, wait_for
 from test_media_in import Media
 
+PDF = samples.pdf() * 20
+
 
 class Download(Media):
     def setUp(self):
@@ -68,6 +70,60 @@ class Download(Media):
             with self.subTest(form):
                 self.sim.inject_image(samples.png(), key_form=form)
                 self.assertIn("image/png", self.prompt_of(n + 1))
+
+
+class Upload(Media):
+    def setUp(self):
+        super().setUp()
+        self.kairo.start()
+        with open(os.path.join(self.kairo.workspace, "a.pdf"), "wb") as f:
+            f.write(PDF)
+
+    def send(self, answer="Here."):
+        """What an answer with the file brings to the phone, once all is said."""
+        before = len(self.sim.sent())
+        self.sim.script({"text": answer + "\n[send-file: a.pdf]"})
+        self.sim.inject("send it")
+        self.sim.wait("sent", before + 2)
+        self.kairo.idle()
+        return self.sim.sent()[before:]
+
+    def test_a_fault_that_stays_is_told_and_one_that_passes_is_not(self):
+        refused, away = "WeChat did not take it", "the network did not hold"
+        receipt = "gave no receipt"
+        faults = [("cdn_upload", "status", {"status": 500}, 3, away), ("cdn_upload", "reset", {}, 3, away),
+                  ("cdn_upload", "cut_body", {"bytes": 100}, 3, away), ("cdn_upload", "no_param", {}, 3, receipt),
+                  ("cdn_upload", "cdn_error", {"status": 403, "errmsg": "secret words"}, 1, refused),
+                  ("getuploadurl", "status", {"status": 502}, 3, away),
+                  ("getuploadurl", "no_url", {}, 3, refused),
+                  ("getuploadurl", "ret", {"ret": -2, "errmsg": "secret words"}, 1, refused),
+                  ("getuploadurl", "expired", {}, 1, refused)]
+        for endpoint, kind, more, attempts, word in faults:
+            with self.subTest(kind, endpoint=endpoint, **more):
+                self.sim.fault(endpoint, kind, times=-1, **more)
+                asked = len(self.sim.requests("getuploadurl"))
+                text, told = self.send()
+                self.assertEqual(text["text"], "Here.")
+                self.assertTrue(told["text"].startswith("`a.pdf` could not be sent: "), told)
+                self.assertIn(word, told["text"])
+                self.assertNotIn("secret", told["text"])
+                self.assertEqual(len(self.sim.requests("getuploadurl")) - asked, attempts)
+                self.sim.clear_faults()
+                if attempts > 1:
+                    self.sim.fault(endpoint, kind, times=attempts - 1, **more)
+                self.assertEqual([d["data"] for d in self.sim.files(self.send()[0]["n"])], [PDF])
+                self.sim.clear_faults()
+        self.assertEqual(self.kairo.status()["link"]["state"], "up")
+        self.assertEqual(self.sim.counts()["notifystart"], 1)
+        self.assertEqual(os.listdir(os.path.join(self.kairo.dir, "outgoing")), [])
+
+    def test_the_address_is_the_servers_or_ours(self):
+        for kind, more in (("no_full_url", {}), ("foreign_url", {"name": "https://evil.example/c2c/upload"}),
+                           ("foreign_url", {"name": "http://10.0.0.1/c2c/upload"})):
+            with self.subTest(kind, **more):
+                self.sim.fault("getuploadurl", kind, **more)
+                self.assertEqual([d["data"] for d in self.sim.files(self.send()[0]["n"])], [PDF])
+        self.assertEqual({r["method"] for r in self.sim.requests("cdn_upload")}, {"POST"})
 
 
 class OldTls(Media):
