@@ -29,6 +29,7 @@ enum acp_state {
 	ACP_LOOKING,    /* the message's pictures are loaded */
 	ACP_PROMPTING,  /* the turn is the agent's */
 	ACP_SEEKING,    /* the turn has ended without an answer, and one is sought elsewhere */
+	ACP_PACKING,    /* it was a command that goes on behind its end: until that is done */
 	ACP_CANCELLING, /* it was told to stop, and has not said that it did */
 	ACP_ENDING      /* the end is decided and on its way */
 };
@@ -54,6 +55,7 @@ struct live {
 	bool fresh;     /* loaded, and not prompted yet: what it says is its history */
 	bool zh;        /* its user's language */
 	bool muted;     /* its user has stopped it: what it says outside of a turn is not wanted */
+	int64_t packs;  /* it compresses its context, and is deaf, until then at most; 0: no */
 	struct knobs knobs;
 	char *applied[KNOBS]; /* what was brought to it; NULL: the agent's own */
 	bool sized, counted;
@@ -240,7 +242,15 @@ void work_describe(const struct acp *a, struct str *out);
 void seek_watch(struct acp *a);  /* the turn's prompt is on its way */
 void seek_said(struct acp *a);   /* something has come of it */
 bool seek_begin(struct acp *a);  /* it has ended without a word. True: the end is seen to */
-void seek_cancel(struct acp *a); /* it is sought no longer */
+void seek_cancel(struct acp *a); /* it is sought, or waited for by pack.c, no longer */
+
+/* pack.c: a session that compresses its context behind the end of the turn that asked for it, and
+ * is deaf meanwhile. */
+bool pack_begin(struct acp *a); /* the turn has ended. True: it goes on until that is done */
+/* An update of that session, outside of a prompt. True: it was taken into the turn's answer. */
+bool pack_take(struct acp *a, struct live *l, const struct json *update);
+bool pack_runs(const struct acp *a, const struct live *l);
+void pack_over(struct acp *a); /* all was said, or it is waited for no longer */
 
 /* enclosed.c: what came with a message, as blocks of a prompt. A slash command stands alone. */
 bool enclosed_wait(struct acp *a); /* it is loaded first, then prompt_begin is called again */

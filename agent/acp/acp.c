@@ -12,7 +12,7 @@
 void acp_step(struct acp *a, enum acp_state to)
 {
 	static const char *const names[] = { "idle", "starting", "opening", "holding", "asking",
-		"looking", "prompting", "seeking", "cancelling", "ending" };
+		"looking", "prompting", "seeking", "packing", "cancelling", "ending" };
 
 	if (a->state != to)
 		log_debug(a->log, "acp", "turn %llu: %s -> %s", (unsigned long long)a->turn,
@@ -306,7 +306,7 @@ static void acp_on_soon(void *arg)
 		turn_done(a);
 	} else if (a->cancelled && a->state == ACP_PROMPTING) {
 		prompt_cancel(a);
-	} else if (a->cancelled && a->state == ACP_SEEKING) {
+	} else if (a->cancelled && (a->state == ACP_SEEKING || a->state == ACP_PACKING)) {
 		seek_cancel(a);
 	} else if (a->cancelled && is_before_prompt(a)) {
 		if (a->call > 0 && link_rpc(a->link))

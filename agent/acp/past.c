@@ -5,6 +5,9 @@
 
 #include "agent/acp/stream.h"
 
+#define SEAM '\0' /* in front of each piece of a question: no text that is asked has one */
+#define SPAN (PAST_ASKED_MAX + 1) /* places within one */
+
 struct exchange {
 	struct str asked, answer;
 	bool whole;
@@ -107,8 +110,10 @@ static void take_asked(struct past *p, struct view text)
 		x->whole = false;
 		acp_stream_begin(p->stream);
 	}
-	if (x->asked.n < PAST_ASKED_MAX)
+	if (x->asked.n < PAST_ASKED_MAX) {
+		(void)str_addc(&x->asked, SEAM);
 		(void)str_add(&x->asked, view_cut(text, PAST_ASKED_MAX - x->asked.n));
+	}
 }
 
 void past_take(struct past *p, const struct json *update)
@@ -142,49 +147,53 @@ static const struct exchange *at(const struct past *p, size_t i)
 	return &p->exchanges[i % PAST_MAX];
 }
 
-static bool begins(const struct exchange *x, struct view words)
-{
-	return view_starts(str_view(&x->asked), words);
-}
-
-static bool holds(const struct exchange *x, struct view words)
-{
-	return memmem(str_cstr(&x->asked), x->asked.n, words.p, words.n) != NULL;
-}
-
-/* The newest one that is so, `except` that one; its number + 1. 0: none is. */
-static size_t newest_that(const struct past *p, struct view words, size_t except,
-	bool (*is_so)(const struct exchange *x, struct view words))
-{
-	for (size_t i = p->n; i > 0 && i + PAST_MAX > p->n; i--)
-		if (i != except && is_so(at(p, i - 1), words))
-			return i;
-	return 0;
-}
-
 static bool found(const struct past *p, size_t i, struct view *answer, bool *whole)
 {
-	if (i == 0)
-		return false;
-	*answer = view_trim(str_view(&at(p, i - 1)->answer));
-	*whole = at(p, i - 1)->whole && answer->n > 0;
+	*answer = view_trim(str_view(&at(p, i)->answer));
+	*whole = at(p, i)->whole && answer->n > 0;
 	return true;
 }
 
 bool past_find(const struct past *p, struct view words, struct view *answer, bool *whole)
 {
-	return found(p, newest_that(p, words, 0, holds), answer, whole);
+	for (size_t i = p->n; i > 0 && i + PAST_MAX > p->n; i--) {
+		const struct str *asked = &at(p, i - 1)->asked;
+
+		if (memmem(str_cstr(asked), asked->n, words.p, words.n))
+			return found(p, i - 1, answer, whole);
+	}
+	return false;
+}
+
+/* The newest piece of a question that begins so, older than `before`: its place, which is
+ * greater the newer it is. 0: there is none. */
+static size_t newest_piece(const struct past *p, struct view words, size_t before)
+{
+	for (size_t i = p->n; i > 0 && i + PAST_MAX > p->n; i--) {
+		struct view asked = str_view(&at(p, i - 1)->asked);
+
+		for (size_t k = asked.n; k > 0; k--) {
+			size_t place = (i - 1) * SPAN + k;
+
+			if (asked.p[k - 1] == SEAM && place < before &&
+				view_starts(view_from(asked, k), words))
+				return place;
+		}
+	}
+	return 0;
 }
 
 bool past_find_later(const struct past *p, struct view words, struct view before,
 	struct view *answer, bool *whole)
 {
-	size_t i = newest_that(p, words, 0, begins), other;
+	size_t place = newest_piece(p, words, SIZE_MAX), old;
 
-	if (i > 0 && before.n > 0) {
-		other = newest_that(p, before, i, begins);
-		if (other > i || (other == 0 && begins(at(p, i - 1), before)))
+	if (place == 0)
+		return false;
+	if (before.n > 0) {
+		old = newest_piece(p, before, SIZE_MAX);
+		if (old > place || (old == place && newest_piece(p, before, place) == 0))
 			return false;
 	}
-	return found(p, i, answer, whole);
+	return found(p, place / SPAN, answer, whole);
 }

@@ -66,6 +66,8 @@ static void finish_empty(struct acp *a)
  * counts is whether there is an answer. */
 static void finish_result(struct acp *a, enum stop stop)
 {
+	if (pack_begin(a))
+		return;
 	if (a->cancelled)
 		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
 	else if (stop == STOP_REFUSAL)
@@ -213,7 +215,7 @@ static void take_update(struct acp *a, const struct json *params)
 		acp_stream_past(a->stream, update);
 	else if (is_of_turn(a, session) && !acp_stream_late(a->stream, update))
 		take_answer(a, update);
-	else if (l && l->open && !l->muted)
+	else if (l && l->open && !pack_take(a, l, update) && !l->muted)
 		late_take(a, l, update);
 }
 

@@ -34,6 +34,8 @@ void seek_done(struct acp *a)
 	if (!a->work->sent || !a->here)
 		return;
 	a->work->sent = false;
+	if (view_starts(text, VIEW("/")))
+		return; /* a command is none of the history's questions */
 	free(a->here->asked);
 	a->here->asked = strndup(text.p, utf8_cut(text, ASKED_MAX));
 }

@@ -15,7 +15,8 @@ bool work_in_use(const struct acp *a, const char *session)
 {
 	return a->work->reading ||
 	       ((a->state == ACP_OPENING || a->state == ACP_ASKING || a->state == ACP_LOOKING ||
-			a->state == ACP_PROMPTING || a->state == ACP_CANCELLING) &&
+			a->state == ACP_PROMPTING || a->state == ACP_PACKING ||
+			a->state == ACP_CANCELLING) &&
 		       view_eqs(str_view(&a->session), session));
 }
 
@@ -82,8 +83,16 @@ bool work_reviews(const struct acp *a, const struct live *l)
 
 static bool is_held(const struct acp *a)
 {
-	return work_reviews(a, a->here) ||
+	return work_reviews(a, a->here) || pack_runs(a, a->here) ||
 	       (a->work->reading && strcmp(a->work->reading, a->here->id) == 0);
+}
+
+/* What is not heard of ends at its own time. */
+static void hold_for(struct acp *a, int64_t ms)
+{
+	int64_t left = a->here->packs - loop_now(a->loop);
+
+	timer_arm(a->work->wait, left > 0 && left < ms ? left : ms);
 }
 
 bool work_hold(struct acp *a)
@@ -92,8 +101,20 @@ bool work_hold(struct acp *a)
 		return false;
 	a->work->told = false;
 	acp_step(a, ACP_HOLDING);
-	timer_arm(a->work->wait, HOLD_TOLD_MS);
+	hold_for(a, HOLD_TOLD_MS);
 	return true;
+}
+
+static struct view held_words(const struct acp *a)
+{
+	if (pack_runs(a, a->here))
+		return a->here->zh
+		               ? VIEW("智能体还在压缩对话，压缩完就处理你的消息。")
+		               : VIEW("The agent still compresses the conversation; your message "
+				      "is next.");
+	return a->here->zh ? VIEW("智能体还在看后台任务的结果，看完就处理你的消息。")
+	                   : VIEW("The agent still looks at what its background work has brought; "
+				  "your message is next.");
 }
 
 static void hold_longer(struct acp *a)
@@ -101,22 +122,21 @@ static void hold_longer(struct acp *a)
 	if (a->work->told)
 		tasks_doubt(a->work->tasks, view_of(a->here->id), loop_now(a->loop));
 	else
-		result_notice(a, a->here,
-			a->here->zh ? VIEW("智能体还在看后台任务的结果，看完就处理你的消息。")
-				    : VIEW("The agent still looks at what its background work has "
-					   "brought; your message is next."));
+		result_notice(a, a->here, held_words(a));
 	a->work->told = true;
-	timer_arm(a->work->wait, HOLD_DOUBT_MS);
+	hold_for(a, HOLD_DOUBT_MS);
 }
 
 static void work_on_wait(void *arg)
 {
 	struct acp *a = arg;
 
-	if (a->state == ACP_HOLDING)
+	if (a->state == ACP_HOLDING && is_held(a))
 		hold_longer(a);
 	else if (a->state == ACP_SEEKING)
 		seek_step(a);
+	else if (a->state == ACP_PACKING)
+		pack_over(a);
 	refresh(a);
 }
 

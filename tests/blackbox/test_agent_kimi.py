@@ -205,6 +205,47 @@ class KimiCode(Talks, Resumes, Works, Serves, Agent):
         self.assertEqual(self.sim.texts()[seen:], ["Hello **there**."])
         self.assertEqual(self.ask("hello"), ["Hello **there**."])
 
+    def compresses(self):
+        """Let the model take its time over the summary of a compression: when it began, and its leave."""
+        begun, may_end = threading.Event(), threading.Event()
+        self.addCleanup(may_end.set)
+
+        def summary(_):
+            begun.set()
+            may_end.wait()
+            return "They have greeted each other."
+        self.model.script = {"handoff summary": [step(summary)], "hello": [step("Hello **there**.")],
+                             "recall": [step("I do.")]}
+        return begun, may_end
+
+    def test_compressing_is_over_when_it_is_and_what_is_sent_meanwhile_is_answered(self):
+        begun, may_end = self.compresses()
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["Hello **there**."])
+        self.sim.inject("/compact")
+        wait_for(begun.is_set, "the model to be asked")
+        self.sim.inject("recall")
+        wait_for(lambda: self.kairo.status()["queue"]["waiting"] == 1, "the message to wait")
+        may_end.set()
+        self.sim.wait("sent", 3)
+        told, answer = self.sim.texts()[1:]
+        self.assertIn("Compaction completed.", told)
+        self.assertEqual(answer, "I do.")
+
+    def test_a_prompt_waits_for_a_compression_that_was_stopped(self):
+        begun, may_end = self.compresses()
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["Hello **there**."])
+        self.sim.inject("/compact")
+        wait_for(begun.is_set, "the model to be asked")
+        self.assertIn("Stopped", " ".join(self.ask("/stop")))
+        self.kairo.idle()
+        self.sim.inject("recall")
+        wait_for(lambda: self.kairo.status()["turn"], "the message to be taken up")
+        self.assertEqual(self.model.prompts("recall"), [])
+        may_end.set()
+        wait_for(lambda: self.sim.texts()[-1] == "I do.", "the answer")
+
     def test_its_end_takes_background_work_with_it_and_that_is_told(self):
         self.kairo.config(policy__shell="ask")
         self.begin_in_background("count", [step("There are seven herons.")])

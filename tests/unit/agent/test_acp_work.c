@@ -399,6 +399,49 @@ static void an_old_answer_to_the_same_words_is_not_taken_for_it(void **state)
 	assert_string_equal("New.", str_cstr(&f->text));
 }
 
+/* What was asked before it stands in front of the question, with words of the agent's own. */
+#define COMPRESSED \
+	USER("hello") \
+	"," USER("hello") "," USER("A summary.") "," USER( \
+		"<system-reminder>Go on.</system-reminder>")
+
+static void it_is_found_behind_a_history_that_was_compressed(void **state)
+{
+	struct fix *f = *state;
+
+	with_hooks(f, "{\"session/prompt\":[[" TEXT("Old.") "," STOP "," END "],[" TEXT(
+			      "Done.") "," END "],[" END
+				       "]],\"session/load\":[[" USER("hello") "," TEXT(
+					       "Old.") ",{\"result\":{}}],[" COMPRESSED
+						       ",{\"result\":{}}],[" COMPRESSED
+						       "," USER("hello you") "," TEXT(
+							       "New.") ",{\"result\":{}}]]}");
+	ask(f, "hello");
+	ask(f, "/compact");
+	begin(f, "hello you");
+	seek(f);
+	assert_int_equal(ENGINE_OK, f->fail);
+	assert_string_equal("New.", str_cstr(&f->text));
+}
+
+static void an_old_answer_is_not_taken_for_it_behind_a_command(void **state)
+{
+	struct fix *f = *state;
+
+	with_hooks(f, "{\"session/prompt\":[[" TEXT("Old.") "," STOP "," END "],[" TEXT(
+			      "Done.") "," END "],[" END
+				       "]],\"session/load\":[[" USER("hello") "," TEXT(
+					       "Old.") ",{\"result\":{}}],[" COMPRESSED
+						       "," USER("hello") "," TEXT(
+							       "New.") ",{\"result\":{}}]]}");
+	ask(f, "hello");
+	ask(f, "/compact");
+	begin(f, "hello");
+	seek(f);
+	assert_int_equal(ENGINE_OK, f->fail);
+	assert_string_equal("New.", str_cstr(&f->text));
+}
+
 static void it_is_waited_for_while_there_is_hope(void **state)
 {
 	struct fix *f = *state;
@@ -482,6 +525,118 @@ static void why_its_model_has_failed_is_told(void **state)
 		assert_string_equal(table[i].detail, f->detail);
 		assert_int_equal(0, count(f, "\"session/load\""));
 	}
+}
+
+/* --- A context that is compressed behind the end of a turn ------------------------------------ */
+
+#define PACKS "It runs in the background and applies once it finishes."
+#define YES   "],[" TEXT("Yes?") "," END "]]}"
+
+static void a_command_that_goes_on_ends_when_its_end_is_told(void **state)
+{
+	static const char *const ends[] = { "Compaction completed.", "Compaction cancelled." };
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		char script[2000], told[200];
+
+		(void)snprintf(script, sizeof(script),
+			"{\"session/prompt\":[[" TEXT(PACKS) "," END "," TEXT("%s") YES, ends[i]);
+		(void)snprintf(told, sizeof(told), PACKS "\n\n%s", ends[i]);
+		with_hooks(f, script);
+		ask(f, "/compact");
+		assert_int_equal(ENGINE_OK, f->fail);
+		assert_string_equal(told, str_cstr(&f->text));
+		ask(f, "are you there?");
+		assert_string_equal("Yes?", str_cstr(&f->text));
+	}
+	assert_string_equal("", str_cstr(&f->notices));
+}
+
+static void what_does_not_go_on_ends_at_once(void **state)
+{
+	static const struct {
+		const char *asked, *said, *answer;
+	} table[] = {
+		{ "/compact", TEXT("Compacted."), "Compacted." },
+		{ "/compact now", TEXT(PACKS) "," TEXT(" Compaction completed."),
+			PACKS " Compaction completed." },
+		{ "/compactor", TEXT(PACKS), PACKS },
+		{ "how is it?", TEXT(PACKS), PACKS },
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char script[2000];
+
+		(void)snprintf(script, sizeof(script), "{\"session/prompt\":[%s," END "]}",
+			table[i].said);
+		with_hooks(f, script);
+		ask(f, table[i].asked);
+		assert_int_equal(ENGINE_OK, f->fail);
+		assert_string_equal(table[i].answer, str_cstr(&f->text));
+	}
+}
+
+static void an_end_that_is_not_told_is_waited_for_ten_minutes(void **state)
+{
+	struct fix *f = *state;
+	int64_t began = loop_now(f->loop);
+
+	with_hooks(f, "{\"session/prompt\":[[" TEXT(PACKS) "," END YES);
+	begin(f, "/compact");
+	for (int i = 0; i < PATIENCE && !f->done; i++) {
+		step(f);
+		loop_turn_clock(f->loop, 5000);
+	}
+	assert_int_equal(ENGINE_OK, f->fail);
+	assert_non_null(strstr(str_cstr(&f->text), "no longer waited for"));
+	assert_true(loop_now(f->loop) - began >= (int64_t)10 * 60000);
+	ask(f, "are you there?");
+	assert_string_equal("Yes?", str_cstr(&f->text));
+}
+
+/* As soon as it has said so, and later. */
+static void one_that_is_stopped_goes_on_and_the_next_prompt_waits(void **state)
+{
+	struct fix *f = *state;
+
+	for (int later = 0; later < 2; later++) {
+		with_hooks(f,
+			"{\"session/prompt\":[[" TEXT(PACKS) "," END
+							     ",{\"until\":\"session/list\"}," TEXT(
+								     "Compaction completed.") YES);
+		f->cancel_on_text = !later;
+		begin(f, "/compact");
+		for (int i = 0; i < PATIENCE && f->text.n == 0; i++)
+			step(f);
+		for (int i = 0; later && i < 10; i++)
+			step(f);
+		f->cancel_on_text = false;
+		f->engine->ops->cancel(f->engine, f->turn);
+		finish(f);
+		assert_int_equal(ENGINE_FAIL_CANCELLED, f->fail);
+		begin(f, "are you there?");
+		hear(f, "{user: The agent still compresses the conversation; your message is next.}");
+		/* two of the round before */
+		assert_int_equal(1 + 2 * later, count(f, "\"session/prompt\""));
+		f->engine->ops->cancel(f->engine, f->turn);
+		finish(f);
+		ask(f, "/sessions");
+		begin(f, "are you there?");
+		seek(f);
+		assert_string_equal("Yes?", str_cstr(&f->text));
+	}
+}
+
+static void an_agent_that_ends_meanwhile_is_told(void **state)
+{
+	struct fix *f = *state;
+
+	with_hooks(f, "{\"session/prompt\":[[" TEXT(PACKS) "," END ",{\"exit\":3}" YES);
+	ask(f, "/compact");
+	assert_int_equal(ENGINE_FAIL_AGENT_ENDED, f->fail);
+	assert_int_equal(1, count(f, "\"session/prompt\""));
 }
 
 /* --- Rules that hold meanwhile ---------------------------------------------------------------- */
@@ -594,11 +749,18 @@ int main(void)
 		T(an_end_that_was_lost_is_found_out),
 		T(a_swallowed_prompt_is_answered_from_the_history),
 		T(an_old_answer_to_the_same_words_is_not_taken_for_it),
+		T(it_is_found_behind_a_history_that_was_compressed),
+		T(an_old_answer_is_not_taken_for_it_behind_a_command),
 		T(it_is_waited_for_while_there_is_hope),
 		T(without_hope_it_is_an_empty_answer),
 		T(hope_has_an_end),
 		T(one_that_is_sought_can_be_stopped),
 		T(why_its_model_has_failed_is_told),
+		T(a_command_that_goes_on_ends_when_its_end_is_told),
+		T(what_does_not_go_on_ends_at_once),
+		T(an_end_that_is_not_told_is_waited_for_ten_minutes),
+		T(one_that_is_stopped_goes_on_and_the_next_prompt_waits),
+		T(an_agent_that_ends_meanwhile_is_told),
 		T(settings_wait_for_background_work_and_modes_are_refused),
 		T(a_new_conversation_leaves_it_at_work),
 		T(what_our_own_end_has_cut_short_is_told_at_the_next_start),
