@@ -263,11 +263,11 @@ static int outbox_on_copied(void *arg, const char *id, enum spool_state state, c
 {
 	struct outbox *o = arg;
 	struct err e = ERR_INIT;
-	int n, rc;
+	int rc;
 
 	if (db_begin(o->room->db, &e) < 0)
 		return -1;
-	rc = state == SPOOL_READY ? part_copied(o->room, id, md5, &n, &e)
+	rc = state == SPOOL_READY ? part_copied(o->room, id, md5, &e)
 	                          : lose_uncopied(o, id, why, &e);
 	rc = sql_end(o->room->db, rc, &e);
 	if (rc < 0)

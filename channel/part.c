@@ -69,13 +69,10 @@ int part_add(const struct room *r, const struct part_new *n, int64_t *seq, struc
 	return n->file ? add_file(r, made, n, e) : 0;
 }
 
-int part_copied(const struct room *r, const char *spool, const char *md5, int *n, struct err *e)
+int part_copied(const struct room *r, const char *spool, const char *md5, struct err *e)
 {
-	if (sql_run(r->db, e, "UPDATE channel_file SET md5 = ? WHERE spool = ?", "ss", md5, spool) <
-		0)
-		return -1;
-	*n = db_changes(r->db);
-	return 0;
+	return sql_run(r->db, e, "UPDATE channel_file SET md5 = ? WHERE spool = ?", "ss", md5,
+		spool);
 }
 
 int part_merge(const struct room *r, const char *user, int word, int64_t *seq, int *n,

@@ -86,8 +86,8 @@ int part_set_text(const struct room *r, int64_t seq, struct view text, struct er
 /* As above, as another message to the server: a new client id, attempts from nought. */
 int part_recut(const struct room *r, int64_t seq, struct view text, struct err *e);
 
-/* The copy is there. *n: how many parts wanted it. */
-int part_copied(const struct room *r, const char *spool, const char *md5, int *n, struct err *e);
+/* The copy is there. */
+int part_copied(const struct room *r, const char *spool, const char *md5, struct err *e);
 
 /* The first waiting part of user. 1, 0, -1; unfit rows are dropped on the way. */
 int part_head(const struct room *r, const char *user, struct part *out, struct err *e);

@@ -217,12 +217,8 @@ int sendable_open(struct sendable *out, const struct room *r, const char *user, 
 		return err_set(e, E_UNSUPPORTED, "no file can be sent from here");
 	if (find_place(&p, r, user, path, e) == 0 && open_file(out, &p, r->file_max, e) == 0)
 		rc = path_join(out->path, p.folder, str_cstr(&p.rel), e);
-	if (rc == 0) {
-		const char *slash = strrchr(out->path, '/');
-
-		sendable_name(out->name, view_of(slash + 1));
-		out->kind = sendable_kind(out->name);
-	}
+	if (rc == 0)
+		sendable_name(out->name, view_of(strrchr(out->path, '/') + 1));
 	str_release(&p.rel);
 	return rc;
 }

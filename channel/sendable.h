@@ -20,7 +20,6 @@ struct sendable {
 	struct stat st;
 	char path[PATH_SIZE];             /* where it lies, absolute */
 	char name[SENDABLE_NAME_MAX + 1]; /* as the phone shows it */
-	enum chan_item_kind kind;
 };
 
 /* path is absolute or relative to the workspace. It must lie beneath the workspace or what `user`
