@@ -12,10 +12,12 @@
 
 #define DAY_MS ((int64_t)24 * 60 * 60 * 1000)
 
+#define BATCH 64 /* files that are looked for, and removed, at once */
+
 /* A file is as old as the last message that it came with or that quoted it; what a waiting or
  * running message needs is not looked at. */
 #define KEPT \
-	"SELECT path FROM channel_media m WHERE state = 1 AND NOT EXISTS (SELECT 1 FROM" \
+	"SELECT path, max(size) FROM channel_media m WHERE state = 1 AND NOT EXISTS (SELECT 1 FROM" \
 	" channel_media n JOIN channel_inbox i ON i.seq = n.seq WHERE n.path = m.path" \
 	" AND i.state IN (0, 1)) GROUP BY path"
 
@@ -34,48 +36,81 @@ static void remove_folders(const char *path)
 	}
 }
 
+/* Not synced: what a crash brings back is swept, since no row knows it. */
 static int remove_file(const struct room *r, const char *path, struct err *e)
 {
 	char whole[PATH_SIZE];
 
-	if (path_join(whole, r->media, path, e) < 0 || file_remove(whole, e) < 0)
+	if (path_join(whole, r->media, path, e) < 0)
 		return -1;
+	if (unlink(whole) < 0 && errno != ENOENT)
+		return err_sys(e, "cannot remove %s", whole);
 	remove_folders(whole);
 	return sql_run(r->db, e,
 		"UPDATE channel_media SET state = 3, path = '', hear = 0 WHERE path = ? AND state = 1",
 		"s", path);
 }
 
-/* 1: one was removed. */
-static int remove_oldest(const struct room *r, int64_t before, struct err *e)
-{
-	char path[MEDIA_PATH_MAX + 1];
-	struct stmt *s = NULL;
-	int rc;
+struct batch {
+	char path[BATCH][MEDIA_PATH_MAX + 1];
+	int n;
+};
 
-	if (sql_open(&s, r->db, e, KEPT " HAVING max(at) < ? ORDER BY max(at), max(id) LIMIT 1",
-		    "l", before) < 0)
+/* The oldest of those from before, until `bytes` would be free. */
+static int find_oldest(const struct room *r, int64_t before, int64_t bytes, struct batch *b,
+	struct err *e)
+{
+	struct stmt *s = NULL;
+	int rc = 1;
+
+	b->n = 0;
+	if (sql_open(&s, r->db, e, KEPT " HAVING max(at) < ? ORDER BY max(at), max(id) LIMIT ?",
+		    "li", before, BATCH) < 0)
 		return -1;
-	rc = stmt_step(s, e);
-	if (rc == 1 && copy_z(path, sizeof(path), stmt_col_text(s, 0)) < 0)
-		rc = err_set(e, E_FORMAT, "the path of a received file is too long");
+	while (bytes > 0 && (rc = stmt_step(s, e)) == 1) {
+		if (copy_z(b->path[b->n], sizeof(b->path[0]), stmt_col_text(s, 0)) < 0) {
+			rc = err_set(e, E_FORMAT, "the path of a received file is too long");
+			break;
+		}
+		b->n++;
+		bytes -= stmt_col_int(s, 1);
+	}
 	stmt_close(&s);
-	return rc == 1 && remove_file(r, path, e) < 0 ? -1 : rc;
+	return rc < 0 ? -1 : 0;
+}
+
+/* How many were removed, or -1: then those ahead of the one that stays were. A crash before the
+ * commit leaves rows whose file is gone already: they are removed again. */
+static int remove_oldest(const struct room *r, int64_t before, int64_t bytes, struct err *e)
+{
+	struct batch b;
+	int rc = find_oldest(r, before, bytes, &b, e);
+
+	if (rc < 0 || b.n == 0)
+		return rc;
+	if (db_begin(r->db, e) < 0)
+		return -1;
+	for (int i = 0; rc == 0 && i < b.n; i++)
+		rc = remove_file(r, b.path[i], e);
+	return sql_end(r->db, 0, e) < 0 || rc < 0 ? -1 : b.n;
 }
 
 int media_prune(const struct room *r, struct err *e)
 {
 	int64_t files, bytes, old = room_age(r) - r->media_days * DAY_MS;
-	int rc;
+	int n;
 
-	while ((rc = remove_oldest(r, old, e)) == 1)
+	while ((n = remove_oldest(r, old, INT64_MAX, e)) == BATCH)
 		;
-	while (rc == 0 && (rc = media_usage(r, &files, &bytes, e)) == 0 && bytes >= r->media_keep)
-		if ((rc = remove_oldest(r, INT64_MAX, e)) == 0)
-			break; /* all that is left is needed */
-		else
-			rc = rc == 1 ? 0 : -1;
-	if (rc < 0)
+	/* n 0: all that is left is needed. */
+	for (n = n < 0 ? -1 : 1; n > 0;) {
+		if (media_usage(r, &files, &bytes, e) < 0)
+			return -1;
+		n = bytes < r->media_keep
+		            ? 0
+		            : remove_oldest(r, INT64_MAX, bytes - r->media_keep + 1, e);
+	}
+	if (n < 0)
 		return -1;
 	return sql_run(r->db, e,
 		"DELETE FROM channel_media WHERE state <> 1 AND seq NOT IN"

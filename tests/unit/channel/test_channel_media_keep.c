@@ -238,6 +238,47 @@ static void the_oldest_go_first_and_no_more_than_must(void **state)
 	assert_int_equal(0, kept(h));
 }
 
+/* More than are looked for at once: rows and files made by hand, of a KiB each. */
+static void many(struct house *h, int n)
+{
+	char sql[800], name[1200];
+	struct str folder;
+
+	receive(h, "a", "k");
+	user_folder(h, &folder);
+	str_adds(&folder, "/old");
+	must(mkdir(str_cstr(&folder), 0700) == 0);
+	for (int i = 1; i < n; i++) {
+		must((size_t)snprintf(name, sizeof(name), "%s/f%03d", str_cstr(&folder), i) <
+			sizeof(name));
+		must(close(open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) == 0);
+		must((size_t)snprintf(sql, sizeof(sql),
+			     "INSERT INTO channel_media (seq, message, at, kind, quoted, transcript,"
+			     " play_ms, full_url, param, key, state, name, size, path)"
+			     " SELECT seq, message, at, kind, 0, 0, 0, '', '', '', 1, 'f%03d', 1024,"
+			     " '%s/f%03d' FROM channel_media WHERE name = 'a'",
+			     i, str_cstr(&folder) + strlen(h->w.media) + 1, i) < sizeof(sql));
+		must(db_exec(h->w.db, sql, NULL) == 0);
+	}
+	str_release(&folder);
+	assert_int_equal(n, kept(h));
+}
+
+static void a_great_many_go_as_well(void **state)
+{
+	struct house *h = *state;
+
+	many(h, 600);
+	h->w.room.media_keep = 70 * KIB;
+	prune(h);
+	assert_int_equal(69, kept(h));
+	world_pass(&h->w, 8 * DAY);
+	prune(h);
+	assert_int_equal(0, kept(h));
+	assert_int_equal(600,
+		world_int(&h->w, "SELECT count(*) FROM channel_media WHERE state = 3"));
+}
+
 static void what_waits_has_its_room_and_takes_no_more(void **state)
 {
 	struct house *h = *state;
@@ -379,6 +420,7 @@ int main(void)
 		T(nobody_gets_the_files_of_another_by_quoting_them),
 		T(what_is_gone_is_said_to_be),
 		T(the_oldest_go_first_and_no_more_than_must),
+		T(a_great_many_go_as_well),
 		T(what_waits_has_its_room_and_takes_no_more),
 		T(a_full_disk_is_told_and_leaves_no_half_file),
 		T(a_folder_that_is_a_link_is_refused),
