@@ -38,6 +38,7 @@ class Download(Media):
                 self.sim.inject_file(b"y" * 5000, name="once.txt")
                 self.assertIn("text/plain, 4.9 KB", self.prompt_of(n + 1))
         self.assertEqual(len(self.media()), len(faults))
+        self.assertEqual(self.media("*/*/.*"), [])  # nor half of one
         self.assertNotIn("never", "".join(self.prompts()))
 
     def test_one_that_comes_back_within_seconds_is_waited_for(self):
