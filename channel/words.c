@@ -79,7 +79,7 @@ static const struct pair table[W_COUNT] = {
 		"it was kept for its time and is no longer here, please send it again" },
 	[W_UNHEARD] = { "没能转成文字", "not transcribed" },
 
-	[W_HELP] = { "直接发文字就是交给助手的任务，一次做一件，其余排队。\n"
+	[W_HELP] = { "直接发文字、图片、文件或语音，就是交给助手的任务，一次做一件，其余排队。\n"
 		     "/状态 看现在在做什么\n"
 		     "/停止 停下当前任务（/停止 全部：排队的也取消）\n"
 		     "/队列 看排队的消息（/队列 删除 2：删掉第 2 条）\n"
@@ -93,7 +93,8 @@ static const struct pair table[W_COUNT] = {
 		     "英文也可以：/status /stop /queue /clear /retry /more /new /sessions /open /compact /usage /model "
 		     "/effort /mode "
 		     "/pause /resume /policy",
-		"Any text is a task for the assistant: one at a time, the others wait.\n"
+		"What you send, text, pictures, files or voice, is a task for the assistant: one at a time, the "
+		"others wait.\n"
 		"/status what is going on\n"
 		"/stop end the current task (/stop all: drop the waiting ones too)\n"
 		"/queue what is waiting (/queue drop 2: remove the second)\n"
