@@ -58,7 +58,8 @@ static void let_next_go(const struct run_list *list)
 	next->kind->go(next);
 }
 
-void run_free(struct tool_run *r)
+/* r was allocated whole; no callback. */
+static void run_free(struct tool_run *r)
 {
 	struct run_list *list = r->list;
 	bool changes = r->changes;

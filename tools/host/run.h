@@ -72,10 +72,9 @@ struct tool_run {
 	struct str args;
 };
 
-/* Fill the zeroed common part and put it on its list. On failure too, run_free is due. */
+/* Fill the zeroed common part and put it on its list. On failure run_failed is due. */
 int run_init(struct tool_run *r, const struct run_kind *kind, const struct run_plan *plan,
 	struct err *e);
-void run_free(struct tool_run *r); /* r was allocated whole; no callback */
 /* Of the calls that may change the workspace one works at a time, in the order they came, whoever
  * asked for them and also while one that was cancelled comes to its end. True: r has to wait until
  * its kind's go is called. */
