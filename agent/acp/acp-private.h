@@ -138,6 +138,7 @@ struct acp {
 	uint64_t call; /* the request that is under way */
 	bool retried;  /* an opening that failed for no good reason */
 	bool cancelled;
+	bool instructed; /* the prompt that is under way brings the operator's words */
 	/* An agent that was there already is gone before it has done anything: once more. */
 	bool was_up, heard, again;
 	int64_t prompted;   /* when */

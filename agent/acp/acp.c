@@ -113,6 +113,7 @@ static void turn_clear(struct acp *a)
 	a->arg = VIEW_NONE;
 	a->here = NULL;
 	a->cancelled = a->retried = a->restored = a->refused = a->heard = a->again = false;
+	a->instructed = false;
 	a->denied = NULL;
 	a->call = 0;
 	if (a->stream)

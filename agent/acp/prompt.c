@@ -84,6 +84,17 @@ static void finish_result(struct acp *a, enum stop stop)
 		acp_finish(a, ENGINE_OK, VIEW_NONE);
 }
 
+/* A prompt that has failed may have left nothing in the session: then they come once more. */
+static void note_instructed(struct acp *a)
+{
+	struct err e = ERR_INIT;
+
+	if (a->instructed &&
+		store_tell(a->store, a->name, a->conversation, view_of(a->instructions), &e) < 0)
+		log_warn(a->log, "acp", "that it was instructed is not remembered: %s", e.msg);
+	a->instructed = false;
+}
+
 static void prompt_on_answer(void *arg, const struct rpc_answer *answer)
 {
 	struct acp *a = arg;
@@ -97,6 +108,7 @@ static void prompt_on_answer(void *arg, const struct rpc_answer *answer)
 		acp_finish_error(a, answer, "the agent failed");
 		return;
 	}
+	note_instructed(a);
 	known_usage(a, a->here, answer->result);
 	stop = stop_reason(answer->result);
 	if ((stop == STOP_TOKENS || acp_stream_cut(a->stream)) && !a->cancelled)
@@ -121,18 +133,14 @@ static void put_text(struct json_out *w, struct view text)
 static void put_instructions(struct acp *a, struct json_out *w)
 {
 	struct str told = STR_INIT(ENGINE_INPUT_MAX), text = STR_INIT(ENGINE_INPUT_MAX);
-	struct err e = ERR_INIT;
 
 	(void)store_told(a->store, a->name, a->conversation, &told, NULL);
-	if (a->instructions[0] && !view_starts(str_view(&a->text), VIEW("/")) &&
+	a->instructed =
+		a->instructions[0] && !view_starts(str_view(&a->text), VIEW("/")) &&
 		!view_eqs(str_view(&told), a->instructions) &&
-		str_addf(&text, "<instructions>\n%s\n</instructions>", a->instructions) == 0) {
+		str_addf(&text, "<instructions>\n%s\n</instructions>", a->instructions) == 0;
+	if (a->instructed)
 		put_text(w, str_view(&text));
-		if (store_tell(a->store, a->name, a->conversation, view_of(a->instructions), &e) <
-			0)
-			log_warn(a->log, "acp", "that it was instructed is not remembered: %s",
-				e.msg);
-	}
 	str_release(&told);
 	str_release(&text);
 }

@@ -652,6 +652,37 @@ static void the_operators_words_come_with_the_first_prompt(void **state)
 	str_release(&reply);
 }
 
+/* Nobody knows whether the session holds a prompt that has failed. */
+static void the_operators_words_come_again_where_the_prompt_has_failed(void **state)
+{
+	static const struct {
+		const char *script, *user;
+		enum engine_fail fail;
+	} table[] = {
+		{ "{\"session/prompt\":[[" TEXT("one") "," END "],[{\"error\":{\"code\":-32000,"
+						       "\"message\":\"no\"}}],[" TEXT("one") "," END
+											     "]]}",
+			"one", ENGINE_FAIL_AGENT_LOGIN },
+		{ "{\"session/prompt\":[[" TEXT("one") "," END "],[{\"kill\":9}]]}", "two",
+			ENGINE_OK },
+	};
+	struct fix *f = *state;
+
+	f->instructions = "Be brief.";
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		f->user = table[i].user;
+		(void)unlink(f->record);
+		reopen(f, table[i].script);
+		ask(f, "/compact");
+		ask(f, "hello");
+		assert_int_equal(table[i].fail, f->fail);
+		if (f->fail != ENGINE_OK)
+			ask(f, "hello");
+		assert_int_equal(ENGINE_OK, f->fail);
+		assert_int_equal(2, count(f, WORDS));
+	}
+}
+
 /* --- Usage ------------------------------------------------------------------------------------ */
 
 static void usage_is_what_the_agent_tells_and_no_more(void **state)
@@ -740,6 +771,7 @@ int main(void)
 		T(history_that_comes_after_the_load_is_history),
 		T(a_notice_too_long_is_several),
 		T(the_operators_words_come_with_the_first_prompt),
+		T(the_operators_words_come_again_where_the_prompt_has_failed),
 		T(usage_is_what_the_agent_tells_and_no_more),
 		T(what_an_agent_cannot_is_said_so),
 	};
