@@ -7,8 +7,10 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 SKIPPED = 77
+AGAIN_S = 600  # until what could not be installed is tried again
 NODE = {"node": "^22.19.0"}
 
 
@@ -54,32 +56,65 @@ def find_node(build, oldest):
     return node
 
 
-def install(build, name, packages):
-    """A folder with node_modules for {package: version}, made once and kept."""
-    npm = program("npm")
-    folder = os.path.join(build, "npm", name)
-    os.makedirs(folder, exist_ok=True)
+def run_npm(npm, folder):
+    """Why it could not be done; None: it was."""
+    try:
+        done = subprocess.run(
+            [npm, "install", "--no-audit", "--no-fund", "--legacy-peer-deps", "--loglevel=error",
+             "--fetch-retries=1", "--fetch-timeout=60000"],
+            cwd=folder, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
+            env={**os.environ, "PUPPETEER_SKIP_DOWNLOAD": "1"})
+    except subprocess.TimeoutExpired:
+        return "npm install took over five minutes"
+    if done.returncode == 0:
+        return None
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    return "npm ends with %d: %s" % (done.returncode, "; ".join(lines[:3]) or "it does not say why")
+
+
+def failed_lately(path, wanted):
+    """Why the same could not be had a moment ago: not every test has to wait for that."""
+    try:
+        with open(path) as f:
+            kept = json.load(f)
+        if kept["wanted"] == wanted and 0 <= time.time() - kept["at"] < AGAIN_S:
+            return kept["why"]
+    except (OSError, ValueError, KeyError):
+        pass
+    return None
+
+
+def install_into(folder, npm, packages):
     wanted = json.dumps({"private": True, "dependencies": packages}, sort_keys=True)
-    stamp = os.path.join(folder, "installed")
+    stamp, failure = os.path.join(folder, "installed"), os.path.join(folder, "failed")
+    os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if os.path.exists(stamp):
             with open(stamp) as f:
                 if f.read() == wanted:
-                    return folder
+                    return
+        why = failed_lately(failure, wanted)
+        if not why:
+            shutil.rmtree(os.path.join(folder, "node_modules"), ignore_errors=True)
+            with open(os.path.join(folder, "package.json"), "w") as f:
+                f.write(wanted)
+            why = run_npm(npm, folder)
+        if not why:
+            with open(stamp, "w") as f:
+                f.write(wanted)
+            return
         shutil.rmtree(os.path.join(folder, "node_modules"), ignore_errors=True)
-        with open(os.path.join(folder, "package.json"), "w") as f:
-            f.write(wanted)
-        try:
-            done = subprocess.run(
-                [npm, "install", "--no-audit", "--no-fund", "--legacy-peer-deps", "--loglevel=error"],
-                cwd=folder, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
-                env={**os.environ, "PUPPETEER_SKIP_DOWNLOAD": "1"})
-        except subprocess.TimeoutExpired:
-            skip("npm install took over five minutes")
-        if done.returncode != 0:
-            lines = [line for line in done.stderr.splitlines() if line.strip()]
-            skip("npm cannot install %s: %s" % (", ".join(packages), lines[0] if lines else "?"))
-        with open(stamp, "w") as f:
-            f.write(wanted)
+        with open(failure, "w") as f:
+            json.dump({"wanted": wanted, "at": time.time(), "why": why}, f)
+        skip("npm cannot install %s: %s" % (", ".join(packages), why))
+
+
+def install(build, name, packages):
+    """A folder with node_modules for {package: version}, made once and kept."""
+    folder = os.path.join(build, "npm", name)
+    try:
+        install_into(folder, program("npm"), packages)
+    except OSError as e:  # as on a disk that is full
+        skip("npm cannot install %s: %s" % (", ".join(packages), e))
     return folder
