@@ -4,17 +4,21 @@ loopback. Needs npm, and a newer Node for some; an agent that cannot be had is s
 All of it runs in a network with loopback alone and a scratch home. The settings of each agent are in
 its own files there, as its user would have them: the daemon hands it no variable for them."""
 
+import base64
 import json
 import os
+import re
 import shutil
 import signal
 
+import samples
 from alone import go_alone
 from fake_model import Model, content, step
-from harness import BUILD, Case, alive, descendants, main, wait_for
+from harness import BUILD, HOOKS, PATIENCE, Case, alive, descendants, main, wait_for
 from npm_tools import find_node, install
 
 NODE = (22, 19)
+LONG = 3 * PATIENCE
 
 
 def remembers(token):
@@ -28,6 +32,7 @@ class Agent(Case):
     """One agent behind the daemon, with a model. packages and node are set by run()."""
 
     packages = node = None
+    hold_ms = 1000  # a poll that is answered in no time is followed by a pause
 
     def setUp(self):
         super().setUp()
@@ -63,6 +68,16 @@ class Agent(Case):
         """Are these the words of a command that runs the agent?"""
         return b"acp" in words and b"supervise" not in words
 
+    def ask(self, text, parts=1, **more):
+        """As Case has it; that an agent is slow on a busy machine is no answer."""
+        before = len(self.sim.sent())
+        self.sim.inject(text, **more)
+
+        def answer():
+            said = [t for t in self.sim.texts()[before:] if not t.startswith("Still working")]
+            return len(said) >= parts and said
+        return wait_for(answer, "an answer to " + text, LONG)
+
     def question(self, text):
         """Ask what makes the agent put a question; the question's text, once it can be answered."""
         asked = self.ask(text)[0]
@@ -76,7 +91,7 @@ class Agent(Case):
         self.assertEqual(self.ask("hello"), ["Hello **there**."])
 
     def prompted(self, word, times=1):
-        wait_for(lambda: len(self.model.prompts(word)) >= times, "the model to be asked")
+        wait_for(lambda: len(self.model.prompts(word)) >= times, "the model to be asked", LONG)
 
 
 class Talks:
@@ -113,6 +128,8 @@ class Resumes:
         self.sim.inject("ponder it")
         self.prompted("ponder")
         # One that dies sooner, before it has said a word, is asked once more.
+        if HOOKS:
+            self.kairo.turn_clock(3000)
         wait_for(lambda: self.kairo.status()["turn"]["age_s"] >= 3, "the turn to have lasted")
         for pid in self.agents():
             os.kill(pid, signal.SIGKILL)
@@ -223,6 +240,42 @@ class Serves:
             for pid in self.agents():
                 os.kill(pid, signal.SIGKILL)
             wait_for(lambda: not descendants(self.kairo.pid()), "the agent and its server to be gone")
+
+
+class Carries:
+    """What is wanted of one that takes pictures: what the phone sends reaches the model, and what the
+    model wants sent reaches the phone."""
+
+    def pictures(self, body):
+        """Width and height of the pictures in a request, whatever form its protocol gives them."""
+        found = re.findall(r'["," ]((?:iVBORw0KGgo|/9j/)[A-Za-z0-9+/]+=*)"', json.dumps(body))
+        return [samples.size(base64.b64decode(data, validate=True)) for data in found]
+
+    def test_files_come_and_go(self):
+        self.kairo.config(policy__shell="ask")
+        come = os.path.join(self.kairo.home, "media", "*", "*", "report.txt")
+        self.model.script = {
+            "picture": [step("Seen.")],
+            "report": [step(tools=[self.shell("touch seen; cat " + come)]),  # some do not ask to read
+                       step(lambda messages: "Got: %s\n[send-file: notes.txt]" % content(messages[-1]))]}
+        with open(os.path.join(self.kairo.workspace, "notes.txt"), "w", encoding="utf-8") as f:
+            f.write("herons nest here")
+        self.kairo.start()
+        self.sim.inject_image(samples.png(32, 24))
+        self.assertEqual(self.ask("what is that?"), ["Seen."])
+        body = self.model.prompts("picture")[0]["body"]
+        self.assertEqual(self.pictures(body), [(32, 24)])
+        self.assertEqual(json.dumps(body).count("[send-file: PATH]"), 1, "how files are sent is told")
+        self.kairo.idle()
+        self.sim.inject_file(b"the heron is grey", name="report.txt")
+        answer = self.question("and that?")
+        self.assertIn("Your permission is needed", answer)
+        while "Your permission is needed" in answer:  # some ask for the folder too
+            answer = self.question("1")
+        self.assertIn("the heron is grey", answer)
+        self.assertNotIn("send-file", answer)
+        wait_for(self.sim.files, "the file")
+        self.assertEqual([d["data"] for d in self.sim.files()], [b"herons nest here"])
 
 
 def run(name, packages):

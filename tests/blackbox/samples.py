@@ -44,6 +44,17 @@ def png_bomb(width=20000, height=20000):
             chunk(b"IDAT", data) + chunk(b"IEND", b""))
 
 
+def size(data):
+    """Width and height of a PNG or JPEG."""
+    if data.startswith(b"\x89PNG"):
+        return struct.unpack(">II", data[16:24])
+    at = 2
+    while not 0xc0 <= data[at + 1] <= 0xc2:
+        at += 2 + struct.unpack(">H", data[at + 2:at + 4])[0]
+    height, width = struct.unpack(">HH", data[at + 5:at + 9])
+    return width, height
+
+
 class _Bits:
     """Bits into a JPEG's scan, the most significant first, 0xff followed by a zero."""
 

@@ -38,6 +38,8 @@ def command_of(pid):
 
 
 class Acp(Case):
+    hold_ms = 1000  # a poll that is answered in no time is followed by a pause
+
     def setUp(self):
         super().setUp()
         self.agent = os.path.join(self.folder, "agent")

@@ -2,13 +2,13 @@
 
 import json
 
-from agents import Agent, Resumes, Serves, Talks, Works, run
+from agents import Agent, Carries, Resumes, Serves, Talks, Works, run
 from fake_model import step
 
 PACKAGES = {"@agentclientprotocol/claude-agent-acp": "0.49.0"}
 
 
-class ClaudeCode(Talks, Resumes, Works, Serves, Agent):
+class ClaudeCode(Talks, Resumes, Works, Serves, Carries, Agent):
     def settle(self):
         self.kairo.config(acp__preset="claude")
         self.kairo.env["ANTHROPIC_API_KEY"] = "x"

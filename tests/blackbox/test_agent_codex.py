@@ -1,12 +1,12 @@
 """Codex behind the whole daemon, through the adapter of the protocol's makers."""
 
-from agents import Agent, Resumes, Serves, Talks, Works, run
+from agents import Agent, Carries, Resumes, Serves, Talks, Works, run
 from fake_model import step
 
 PACKAGES = {"@agentclientprotocol/codex-acp": "2.6.0"}
 
 
-class Codex(Talks, Resumes, Works, Serves, Agent):
+class Codex(Talks, Resumes, Works, Serves, Carries, Agent):
     denied = "not allowed (shell, by the policy: see /policy)"
     refused = "not allowed (you said no)"
     heron = ("mcp__birds", "heron")

@@ -2,12 +2,12 @@
 
 import os
 
-from agents import Agent, Resumes, Talks, Works, run
+from agents import Agent, Carries, Resumes, Talks, Works, run
 
 PACKAGES = {"@zed-industries/codex-acp-linux-x64": "0.10.0"}
 
 
-class ZedCodex(Talks, Resumes, Works, Agent):
+class ZedCodex(Talks, Resumes, Works, Carries, Agent):
     denied = "not allowed (shell, by the policy: see /policy)"
     refused = "not allowed (you said no)"
 

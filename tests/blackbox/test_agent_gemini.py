@@ -4,14 +4,14 @@ import json
 import os
 import signal
 
-from agents import Agent, Serves, Talks, Works, remembers, run
+from agents import Agent, Carries, Serves, Talks, Works, remembers, run
 from fake_model import step
 from harness import descendants, wait_for
 
 PACKAGES = {"@google/gemini-cli": "0.61.0"}
 
 
-class GeminiCli(Talks, Works, Serves, Agent):
+class GeminiCli(Talks, Works, Serves, Carries, Agent):
     heron = "mcp_birds_heron"
 
     def settle(self):

@@ -4,35 +4,15 @@ import os
 import signal
 import threading
 
-from agents import Agent, Resumes, Serves, Talks, Works, run
+from agents import Carries, Resumes, Serves, Talks, Works, run
 from fake_model import content, step
 from harness import wait_for
+from kimi import PACKAGES, Kimi
 
-PACKAGES = {"@moonshot-ai/kimi-code": "2.1.0"}
 
-
-class KimiCode(Talks, Resumes, Works, Serves, Agent):
-    def settle(self):
-        self.kairo.config(acp__preset="kimi")
-        self.write(".kimi-code/config.toml", "\n".join([
-            'default_model = "fake"', "telemetry = false",
-            "[providers.fake]", 'type = "openai"', 'base_url = "%s"' % self.model.url, 'api_key = "x"',
-            "[models.fake]", 'provider = "fake"', 'model = "fake-1"', "max_context_size = 128000",
-            'capabilities = ["thinking","tool_use","image_in"]', ""]))
-
-    def runs(self, words):
-        return words[0] in (b"kimi", b"kimi-code") or (b"acp" in words and b"supervise" not in words)
-
-    def shell(self, command):
-        return "Bash", {"command": command, "description": "Does it"}
-
-    def writes(self, path, text):
-        return "Write", {"path": path, "content": text}
-
+class KimiCode(Kimi, Talks, Resumes, Works, Serves, Carries):
     def test_a_question_is_answered(self):
-        questions = [{"question": "Which colour?", "header": "Colour", "multi_select": False,
-                      "options": [{"label": "red", "description": "warm"}, {"label": "blue", "description": "cold"}]}]
-        self.model.script = {"choose": [step(tools=[("AskUserQuestion", {"questions": questions})]),
+        self.model.script = {"choose": [step(tools=[("AskUserQuestion", self.questions())]),
                                         step(lambda messages: "Got: " + content(messages[-1]))]}
         self.kairo.start()
         asked = self.question("choose")

@@ -3,13 +3,13 @@
 import json
 import os
 
-from agents import Agent, Resumes, Serves, Talks, Works, run
+from agents import Agent, Carries, Resumes, Serves, Talks, Works, run
 from fake_model import step
 
 PACKAGES = {"opencode-linux-x64": "1.18.34"}
 
 
-class OpenCode(Talks, Resumes, Works, Serves, Agent):
+class OpenCode(Talks, Resumes, Works, Serves, Carries, Agent):
     denied = "not allowed (shell, by the policy: see /policy)"
     refused = "not allowed (you said no)"
     heron = "birds_heron"
@@ -21,7 +21,8 @@ class OpenCode(Talks, Resumes, Works, Serves, Agent):
         self.write(".config/opencode/opencode.json", json.dumps({
             "model": "fake/fake-1", "permission": {"bash": "ask", "edit": "ask"}, "provider": {"fake": {
                 "npm": "@ai-sdk/openai-compatible", "options": {"baseURL": self.model.url, "apiKey": "x"},
-                "models": {"fake-1": {"name": "fake-1", "tool_call": True, "reasoning": True,
+                "models": {"fake-1": {"name": "fake-1", "tool_call": True, "reasoning": True, "attachment": True,
+                                      "modalities": {"input": ["text", "image"], "output": ["text"]},
                                       "limit": {"context": 128000, "output": 8000}}}}}}))
 
     def shell(self, command):

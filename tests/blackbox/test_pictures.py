@@ -8,7 +8,6 @@ import os
 import re
 import resource
 import shutil
-import struct
 import subprocess
 import tempfile
 import unittest
@@ -17,17 +16,6 @@ import samples
 from harness import BUILD, Case, main
 
 TOOL = os.path.join(BUILD, "tools", "kairo-tool")
-
-
-def size(data):
-    """Width and height of a PNG or JPEG."""
-    if data.startswith(b"\x89PNG"):
-        return struct.unpack(">II", data[16:24])
-    at = 2
-    while not 0xc0 <= data[at + 1] <= 0xc2:
-        at += 2 + struct.unpack(">H", data[at + 2:at + 4])[0]
-    height, width = struct.unpack(">HH", data[at + 5:at + 9])
-    return width, height
 
 
 class Looking(Case):
@@ -78,7 +66,7 @@ class Pictures(Looking):
                 text, found = self.see("look at @image:<my shots/%s>" % name)
                 self.assertIn("[Picture 1, shown with this message only: my shots/" + name, text)
                 self.assertEqual([f[0] for f in found], [kind])
-                self.assertEqual(size(found[0][1]), wanted)
+                self.assertEqual(samples.size(found[0][1]), wanted)
                 self.assertNotIn(b"taken at home", found[0][1])
 
     def test_the_terminal_shows_them_too(self):
@@ -124,7 +112,7 @@ class Pictures(Looking):
         for i, kind in enumerate((samples.png, samples.gif, samples.jpeg)):
             self.put("%d.x" % i, kind())
         _, found = self.see("@image:2.x @image:0.x @image:1.x")
-        self.assertEqual([size(f[1]) for f in found], [(64, 48), (32, 24), (16, 16)])
+        self.assertEqual([samples.size(f[1]) for f in found], [(64, 48), (32, 24), (16, 16)])
 
     def test_a_provider_without_pictures_is_asked_once_more(self):
         self.put("a.png", samples.png())
@@ -159,7 +147,7 @@ class Received(Looking):
         text, found = self.user()
         self.assertIn("what colour is that?", text)
         self.assertIn("[Picture 2, shown with this message only: ", text)
-        self.assertEqual([size(f[1]) for f in found], [(48, 64), (32, 24)])
+        self.assertEqual([samples.size(f[1]) for f in found], [(48, 64), (32, 24)])
         self.assertEqual(self.ask("and now?"), ["Still red."])
         self.assertEqual(self.user()[1], [])
 
@@ -171,7 +159,7 @@ class Received(Looking):
         self.sim.wait("sent", 2)
         text, found = self.user()
         self.assertIn("and this one?", text)
-        self.assertEqual([size(f[1]) for f in found], [(32, 24)])
+        self.assertEqual([samples.size(f[1]) for f in found], [(32, 24)])
 
     def test_a_picture_that_was_sent_as_a_file_is_seen(self):
         """As originals are: what it is is told by its content, whatever the sender says of it."""
@@ -383,7 +371,7 @@ class Helper(unittest.TestCase):
         os.close(line)
         p.wait()
         self.assertTrue(result["ok"], result["text"])
-        self.assertEqual(size(base64.b64decode(result["text"].split("\n", 2)[2])), (8000, 5000))
+        self.assertEqual(samples.size(base64.b64decode(result["text"].split("\n", 2)[2])), (8000, 5000))
 
 
 if __name__ == "__main__":

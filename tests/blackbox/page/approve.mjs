@@ -1,32 +1,10 @@
 // A question on the phone page, with the real program behind it: asked, answered, done or refused.
 import assert from 'node:assert/strict';
-import { complaints, control, open, picture, runSteps, sees, seesText, strangers } from './browser.mjs';
+import { complaints, control, open, picture, runSteps, sees, strangers } from './browser.mjs';
+import { questionsOn } from './questions.mjs';
 
 const page = await open('en-US');
-const bubbles = () => page.$$eval('.row:not(#typing-row) .bubble', list => list.map(b => b.innerText.trim()));
-async function say(text) {
-	await page.type('#text', text);
-	await page.keyboard.press('Enter');
-}
-// The question that comes as an answer, with its buttons.
-async function asked(text, deed) {
-	await say(text);
-	await sees(page, () => document.querySelectorAll('.replies button').length === 4);
-	const question = (await bubbles()).pop();
-	assert.match(question, /Your permission is needed/);
-	assert.ok(question.includes(deed), question);
-	assert.match(question, /Yes, this once/);
-	assert.match(question, /Reply with 1 to 4 only/);
-	assert.deepEqual(await page.$$eval('.replies button', l => l.map(b => b.innerText)), ['1', '2', '3', '4']);
-	// An answer counts once the program knows that the question has arrived: a person reads it first.
-	await new Promise(read => setTimeout(read, 1500));
-	return question;
-}
-async function answered(text) {
-	await seesText(page, text);
-	assert.equal(await page.$('.replies'), null, 'the buttons go with the question');
-}
-const press = n => page.$$eval('.replies button', (l, k) => l[k - 1].click(), n);
+const { bubbles, say, asked, answered, press } = questionsOn(page);
 
 await runSteps({
 	async 'asks before a command runs, and shows its output after the yes'() {
