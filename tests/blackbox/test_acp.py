@@ -1,9 +1,12 @@
 """engine = "acp": a scripted agent (tests/agent/acp_agent.c) behind the whole daemon."""
 
+import base64
 import json
 import os
 import signal
+import urllib.parse
 
+import samples
 from harness import BUILD, Case, alive, descendants, main, needs_hooks, wait_for
 from terminal import Terminal
 
@@ -80,6 +83,36 @@ class Acp(Case):
         self.assertEqual(self.record().count("=== started"), 1)
         self.assertEqual(self.record().count("[send-file: PATH]"), 1, "how files are sent is told once")
         self.assertIn("acp, agent (scripted 1.0)", self.kairo.status()["engine"])
+
+    def blocks(self):
+        """The newest prompt that it was sent."""
+        lines = [line for line in self.record().splitlines() if '"method":"session/prompt"' in line]
+        return json.loads(lines[-1])["params"]["prompt"]
+
+    def test_files_come_and_go(self):
+        """What the phone sends is in the prompt's blocks, and a tag in the answer ends as a file on the phone."""
+        with open(os.path.join(self.kairo.workspace, "notes.txt"), "w", encoding="utf-8") as f:
+            f.write("herons nest here")
+        self.script({"session/prompt": [text("Here it is.\n[send-"), text("file: notes.txt]"), END]})
+        self.kairo.start()
+        self.sim.inject_image(samples.png(32, 24))
+        self.sim.inject_file(samples.pdf(), name="a report.pdf")
+        self.assertEqual(self.ask("look at these")[0], "Here it is.")
+        wait_for(self.sim.files, "the file")
+        self.assertEqual([d["data"] for d in self.sim.files()], [b"herons nest here"])
+        words, _, shown, linked, told = self.blocks()
+        self.assertIn("look at these", words["text"])
+        self.assertEqual((shown["type"], shown["mimeType"]), ("image", "image/png"))
+        self.assertEqual(samples.size(base64.b64decode(shown["data"], validate=True)), (32, 24))
+        self.assertEqual((linked["type"], linked["mimeType"], linked["name"], linked["size"]),
+                         ("resource_link", "application/pdf", "a report.pdf", len(samples.pdf())))
+        self.assertEqual(linked["uri"][:7], "file://")
+        self.assertNotIn(" ", linked["uri"])
+        with open(urllib.parse.unquote(linked["uri"][7:]), "rb") as f:
+            self.assertEqual(f.read(), samples.pdf())
+        self.assertIn("[send-file: PATH]", told["text"])
+        self.kairo.idle()
+        self.assertEqual(self.sim.texts().count("Here it is."), 1)
 
     def test_mcp_servers_are_checked_and_what_is_left_out_is_told(self):
         path = os.path.join(self.kairo.home, "mcp.json")

@@ -1,4 +1,6 @@
 /* The engine that drives agents, with a scripted one as a real process (tests/agent). */
+#include <dirent.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -34,6 +36,57 @@ static void a_turn_brings_the_answer(void **state)
 	assert_int_equal(1, count(f, "\"method\":\"session/new\""));
 	assert_int_equal(2,
 		count(f, "\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s1\""));
+}
+
+#ifdef __SANITIZE_ADDRESS__
+/* As in sanitizer/allocator_interface.h, which gcc does not bring everywhere. */
+size_t __sanitizer_get_current_allocated_bytes(void);
+#endif
+
+static size_t in_use(void)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return __sanitizer_get_current_allocated_bytes();
+#else
+	return mallinfo2().uordblks;
+#endif
+}
+
+static int descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	(void)closedir(d);
+	return n;
+}
+
+static void two_hundred_turns_leave_nothing_behind(void **state)
+{
+	static const struct policy_rules asks = { .shell = SHELL_ASK };
+	struct fix *f = *state;
+	size_t before = 0;
+	int open = 0;
+
+	write_script(f, "{\"session/prompt\":[{\"update\":{\"sessionUpdate\":\"tool_call\","
+			"\"toolCallId\":\"t\",\"title\":\"Bash\",\"kind\":\"execute\"}}," ASK(
+				COMMAND("make")) "," TEXT("done") "," END "]}");
+	with_policy(f, &asks);
+	f->choice = APPROVAL_ONCE;
+	for (int i = 0; i < 250; i++) {
+		if (i == 50) { /* rings are full, caches are warm */
+			before = in_use();
+			open = descriptors();
+		}
+		ask(f, "hello");
+		assert_int_equal(ENGINE_OK, f->fail);
+	}
+	assert_int_equal(250, count(f, "\"optionId\":\"once\""));
+	assert_int_equal(open, descriptors());
+	assert_true(in_use() < before + 4096);
 }
 
 static void it_is_greeted_as_the_protocol_says(void **state)
@@ -922,6 +975,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_turn_brings_the_answer),
+		T(two_hundred_turns_leave_nothing_behind),
 		T(it_is_greeted_as_the_protocol_says),
 		T(tool_calls_are_shown),
 		T(ends_are_told_apart),
