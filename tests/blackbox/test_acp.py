@@ -372,6 +372,27 @@ class Acp(Case):
         self.assertIn(b"HOME", names)
         self.assertEqual({n for n in names if b"KAIRO" in n or b"TOKEN" in n or b"KEY" in n}, set())
 
+    def test_a_preset_gets_the_names_of_its_list_and_no_others(self):
+        folder = self.path("bin")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "kimi"), "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\nexec %s %s %s\n" % (AGENT, self.path("script"), self.path("record")))
+        os.chmod(os.path.join(folder, "kimi"), 0o755)
+        self.script({"session/prompt": [text("one"), END]})
+        self.kairo.run("config", "unset", "acp.command")
+        self.kairo.config(acp__preset="kimi")
+        known = {"KIMI_API_KEY": "a", "KIMI_MODEL_API_KEY": "b"}
+        strange = {name: "c" for name in (
+            "KIMI_BASE_URL", "KIMI_MODEL_BASE_URL", "KIMI_OAUTH_HOST", "KIMI_CUSTOM_HEADERS", "KIMI_CODE_HOME",
+            "KIMI_MARKETPLACE_URL", "KIMI_OF_TOMORROW", "OPENAI_API_KEY", "NODE_OPTIONS", "LD_LIBRARY_PATH")}
+        self.kairo.start(env={**known, **strange, "PATH": folder + ":/usr/bin:/bin"})
+        self.assertEqual(self.ask("hello"), ["one"])
+        with open("/proc/%d/environ" % self.agents()[0], "rb") as f:
+            given = dict(pair.decode().split("=", 1) for pair in f.read().split(b"\0") if pair)
+        self.assertEqual({name: given.get(name) for name in known}, known)
+        self.assertEqual(set(strange) & set(given), set())
+        self.assertEqual(given["KIMI_CODE_NO_AUTO_UPDATE"], "1")
+
     def answer(self, choice, parts=1):
         """To the question that was shown last."""
         wait_for(lambda: not self.kairo.status()["unsent"], "the question to be accepted")
