@@ -116,6 +116,9 @@ int media_usage(const struct room *r, int64_t *files, int64_t *bytes, struct err
 
 #define MEDIA_FETCHES  2                        /* under way at a time */
 #define MEDIA_FETCH_MS ((int64_t)5 * 60 * 1000) /* for one file */
+/* For all files of a message, from when its first is begun: what stalls must not hold up the queue
+ * of everybody. */
+#define MEDIA_MESSAGE_MS ((int64_t)10 * 60 * 1000)
 
 struct media;
 

@@ -39,6 +39,7 @@ struct media {
 	bool secrets;    /* some may lie in the database's log */
 	struct timer *kick;
 	struct fetch fetches[MEDIA_FETCHES];
+	int64_t timed, since; /* the message whose files were begun last, and when its first was */
 
 	/* The voice that is listened to; 0: none. */
 	int64_t voice, voice_seq;
@@ -227,15 +228,33 @@ static int has_room(const struct room *r, struct err *e)
 	return bytes < r->media_keep;
 }
 
+/* What is left of a file's time, and of its message's: those of the oldest message are begun first.
+ */
+static int64_t time_for(struct fetch *f)
+{
+	struct media *m = f->m;
+	int64_t now = loop_now(m->room->loop), left;
+
+	if (m->timed != f->seq) {
+		m->timed = f->seq;
+		m->since = now;
+	}
+	left = m->since + MEDIA_MESSAGE_MS - now;
+	return left < MEDIA_FETCH_MS ? left : MEDIA_FETCH_MS;
+}
+
 static void begin(struct fetch *f, const char *user)
 {
 	struct err e = ERR_INIT;
+	int64_t ms = time_for(f);
 	int room = has_room(f->m->room, &e);
 
 	f->tries = 0;
-	timer_arm(f->limit, MEDIA_FETCH_MS);
+	timer_arm(f->limit, ms);
 	if (room < 0)
 		over(f, -1, &e);
+	else if (ms <= 0)
+		on_limit(f);
 	else if (room == 0)
 		fail(f, MEDIA_NO_ROOM, "media.keep_mb is used up by what waits");
 	else if (media_part_open(&f->part, f->m->room, user, &e) < 0)

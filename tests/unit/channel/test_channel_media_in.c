@@ -298,6 +298,30 @@ static void a_file_has_five_minutes(void **state)
 	assert_said(h, "too slow");
 }
 
+static void a_message_has_ten_minutes(void **state)
+{
+	struct house *h = *state;
+
+	h->w.wire.hold_fetch = true;
+	for (int i = 0; i < 6; i++)
+		house_hear_file(h, CHAN_FILE, "a.pdf", "pdf");
+	pass(&h->w.clock, h->w.loop, MEDIA_FETCH_MS);
+	house_wait(h, 0);
+	assert_int_equal(4, h->w.wire.fetches);
+	pass(&h->w.clock, h->w.loop, MEDIA_MESSAGE_MS - MEDIA_FETCH_MS - 1);
+	assert_int_equal(2, h->w.wire.fetch_aborts);
+	pass(&h->w.clock, h->w.loop, 1);
+	house_wait(h, 2000);
+	assert_int_equal(4, h->w.wire.fetch_aborts);
+	assert_int_equal(4, h->w.wire.fetches); /* the last two had no time left */
+	assert_said(h, "too slow");
+	/* And the next message has its own. */
+	h->w.wire.hold_fetch = false;
+	house_hear_file(h, CHAN_FILE, "b.pdf", "pdf");
+	close_window(h);
+	assert_prompt(h, "application/pdf");
+}
+
 static void a_kind_that_is_not_handed_over_is_named_beside_words(void **state)
 {
 	struct house *h = *state;
@@ -476,6 +500,7 @@ int main(void)
 		T(a_file_at_the_limit_comes_and_one_over_it_does_not),
 		T(what_cannot_be_reached_is_tried_three_times),
 		T(a_file_has_five_minutes),
+		T(a_message_has_ten_minutes),
 		T(a_kind_that_is_not_handed_over_is_named_beside_words),
 		T(stop_ends_a_download_at_once),
 		T(stop_without_a_disk_ends_a_download_and_it_stays_ended),
