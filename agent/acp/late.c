@@ -3,19 +3,6 @@
 #define LATE_QUIET_MS 1500               /* without a further piece, it is whole */
 #define LATE_MAX      ((size_t)64 << 10) /* bytes of one notice */
 
-static void no_text(void *arg, struct view piece)
-{
-	(void)arg;
-	(void)piece;
-}
-
-static void no_tool(void *arg, const struct card *c, bool began)
-{
-	(void)arg;
-	(void)c;
-	(void)began;
-}
-
 static void late_on_quiet(void *arg)
 {
 	struct acp *a = arg;
@@ -26,9 +13,7 @@ static void late_on_quiet(void *arg)
 
 int late_open(struct acp *a, struct err *e)
 {
-	const struct acp_sink sink = { no_text, no_text, no_tool, NULL };
-
-	if (acp_stream_open(&a->late, &sink, LATE_MAX, e) < 0)
+	if (acp_stream_open(&a->late, NULL, LATE_MAX, e) < 0)
 		return -1;
 	return timer_new(&a->quiet, a->loop, late_on_quiet, a, e);
 }

@@ -19,22 +19,8 @@ struct past {
 	struct acp_stream *stream; /* of the newest */
 };
 
-static void no_text(void *arg, struct view piece)
-{
-	(void)arg;
-	(void)piece;
-}
-
-static void no_tool(void *arg, const struct card *c, bool began)
-{
-	(void)arg;
-	(void)c;
-	(void)began;
-}
-
 int past_open(struct past **out, struct err *e)
 {
-	const struct acp_sink sink = { no_text, no_text, no_tool, NULL };
 	struct past *p = calloc(1, sizeof(*p));
 
 	*out = NULL;
@@ -44,7 +30,7 @@ int past_open(struct past **out, struct err *e)
 		p->exchanges[i].asked = STR_INIT(PAST_ASKED_MAX);
 		p->exchanges[i].answer = STR_INIT(2 * PAST_ANSWER_MAX);
 	}
-	if (acp_stream_open(&p->stream, &sink, PAST_ANSWER_MAX, e) < 0) {
+	if (acp_stream_open(&p->stream, NULL, PAST_ANSWER_MAX, e) < 0) {
 		past_close(&p);
 		return -1;
 	}

@@ -21,6 +21,21 @@ struct acp_stream {
 	bool used; /* since the last begin */
 };
 
+static void no_text(void *arg, struct view piece)
+{
+	(void)arg;
+	(void)piece;
+}
+
+static void no_tool(void *arg, const struct card *c, bool began)
+{
+	(void)arg;
+	(void)c;
+	(void)began;
+}
+
+static const struct acp_sink nobody = { no_text, no_text, no_tool, NULL };
+
 int acp_stream_open(struct acp_stream **out, const struct acp_sink *sink, size_t answer_max,
 	struct err *e)
 {
@@ -29,7 +44,7 @@ int acp_stream_open(struct acp_stream **out, const struct acp_sink *sink, size_t
 	*out = NULL;
 	if (!s)
 		return err_set(e, E_NOMEM, "an answer");
-	s->sink = *sink;
+	s->sink = sink ? *sink : nobody;
 	s->answer = STR_INIT(answer_max + WORDS_MAX);
 	s->answer_max = answer_max;
 	if (cards_open(&s->cards, e) < 0 || cards_open(&s->past, e) < 0) {

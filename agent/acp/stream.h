@@ -24,7 +24,8 @@ struct acp_sink {
 	void *arg;
 };
 
-/* answer_max: bytes of one answer; what is longer is cut and told by acp_stream_cut. */
+/* sink NULL: nobody is told as it comes. answer_max: bytes of one answer; what is longer is cut and
+ * told by acp_stream_cut. */
 int acp_stream_open(struct acp_stream **out, const struct acp_sink *sink, size_t answer_max,
 	struct err *e);
 void acp_stream_close(struct acp_stream **s);
