@@ -5,11 +5,13 @@
 
 #include "agent/acp/stream.h"
 
-#define SEAM '\0' /* in front of each piece of a question: no text that is asked has one */
-#define SPAN (PAST_ASKED_MAX + 1) /* places within one */
+#define PIECES_MAX 64                   /* of one question, that it can be found by; the newest */
+#define SPAN       (PAST_ASKED_MAX + 1) /* places within one */
 
 struct exchange {
 	struct str asked, answer;
+	size_t starts[PIECES_MAX]; /* of its pieces, in `asked`; a ring */
+	size_t npieces;
 	bool whole;
 };
 
@@ -93,13 +95,14 @@ static void take_asked(struct past *p, struct view text)
 		x = &p->exchanges[p->n++ % PAST_MAX];
 		str_reset(&x->asked);
 		str_reset(&x->answer);
+		x->npieces = 0;
 		x->whole = false;
 		acp_stream_begin(p->stream);
 	}
-	if (x->asked.n < PAST_ASKED_MAX) {
-		(void)str_addc(&x->asked, SEAM);
-		(void)str_add(&x->asked, view_cut(text, PAST_ASKED_MAX - x->asked.n));
-	}
+	if (x->asked.n >= PAST_ASKED_MAX)
+		return;
+	x->starts[x->npieces++ % PIECES_MAX] = x->asked.n;
+	(void)str_add(&x->asked, view_cut(text, PAST_ASKED_MAX - x->asked.n));
 }
 
 void past_take(struct past *p, const struct json *update)
@@ -151,18 +154,19 @@ bool past_find(const struct past *p, struct view words, struct view *answer, boo
 	return false;
 }
 
-/* The newest piece of a question that begins so, older than `before`: its place, which is
- * greater the newer it is. 0: there is none. */
+/* Where a question begins so, with one of its pieces, the newest that is older than `before`: its
+ * place, which is greater the newer it is. 0: there is none. */
 static size_t newest_piece(const struct past *p, struct view words, size_t before)
 {
 	for (size_t i = p->n; i > 0 && i + PAST_MAX > p->n; i--) {
-		struct view asked = str_view(&at(p, i - 1)->asked);
+		const struct exchange *x = at(p, i - 1);
 
-		for (size_t k = asked.n; k > 0; k--) {
-			size_t place = (i - 1) * SPAN + k;
+		for (size_t k = x->npieces; k > 0 && k + PIECES_MAX > x->npieces; k--) {
+			size_t start = x->starts[(k - 1) % PIECES_MAX];
+			size_t place = (i - 1) * SPAN + start + 1;
 
-			if (asked.p[k - 1] == SEAM && place < before &&
-				view_starts(view_from(asked, k), words))
+			if (place < before &&
+				view_starts(view_from(str_view(&x->asked), start), words))
 				return place;
 		}
 	}

@@ -24,8 +24,9 @@ void past_end(struct past *p);                             /* nothing more comes
 /* The newest exchange whose question holds these words. False: there is none. answer: what the
  * agent has said to it. whole: that ends it; else it was at work when the history was told. */
 bool past_find(const struct past *p, struct view words, struct view *answer, bool *whole);
-/* The newest one whose question begins so, if it was asked later than what began with `before`
- * (empty: nothing was): an older one in the same words is another one. */
+/* The newest one whose question begins so, or goes on so with one of its pieces: a history that was
+ * compressed has the older questions in front of the newest. Only if it was asked later than what
+ * began with `before` (empty: nothing was): an older one in the same words is another one. */
 bool past_find_later(const struct past *p, struct view words, struct view before,
 	struct view *answer, bool *whole);
 

@@ -617,6 +617,45 @@ static void an_older_question_in_the_same_words_is_another_one(void **state)
 	past_close(&p);
 }
 
+/* A history that was compressed has no old answers, and all the questions one behind the other. */
+static void a_question_may_be_a_piece_of_one(void **state)
+{
+	struct past *p;
+
+	(void)state;
+	assert_int_equal(0, past_open(&p, NULL));
+	played(p, U, "hello");
+	played(p, U, "and now?");
+	played(p, U, "a summary");
+	past_end(p);
+	expect_later(p, "hello", "and now?", NULL, false); /* the old one */
+	played(p, U, "hello");
+	played(p, U, " there");
+	played(p, A, "four");
+	past_end(p);
+	expect_later(p, "hello", "and now?", "four", true);
+	expect_later(p, "hello there", "and now?", "four", true); /* across pieces */
+	expect_later(p, "hello", "hello", "four", true);
+	expect_later(p, "ello", NULL, NULL, false);
+	expect_later(p, "and now?", "hello", NULL, false);
+	past_begin(p);
+	played(p, U, "first");
+	for (int i = 0; i < 63; i++)
+		played(p, U, "more");
+	played(p, A, "five");
+	past_end(p);
+	expect_later(p, "first", NULL, "five", true); /* the oldest of 64 pieces */
+	past_begin(p);
+	played(p, U, "first");
+	for (int i = 0; i < 64; i++)
+		played(p, U, "more");
+	played(p, A, "five");
+	past_end(p);
+	expect_later(p, "first", NULL, NULL, false);
+	expect_later(p, "more", NULL, "five", true);
+	past_close(&p);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -632,6 +671,7 @@ int main(void)
 		T(an_output_is_found_by_session_and_task),
 		T(an_output_is_read_nowhere_else),
 		cmocka_unit_test(an_older_question_in_the_same_words_is_another_one),
+		cmocka_unit_test(a_question_may_be_a_piece_of_one),
 		T(an_output_names_the_file_it_has_made),
 		cmocka_unit_test(a_history_is_told_by_its_exchanges),
 	};
