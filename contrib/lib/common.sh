@@ -7,7 +7,7 @@ build_packages="gcc libc6-dev cmake ninja-build pkg-config libcurl4-openssl-dev 
  libpcre2-dev libxml2-dev libturbojpeg0-dev libspng-dev libwebp-dev libgif-dev"
 demo_packages="ca-certificates curl jq bubblewrap"
 test_packages="libcmocka-dev clang-14 clang-tidy-14 clang-format-14 libclang-rt-14-dev cppcheck shellcheck
- python3 curl jq openssl procps ca-certificates git chromium zbar-tools bubblewrap"
+ pyflakes3 python3 curl jq openssl procps ca-certificates git chromium zbar-tools bubblewrap"
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() {

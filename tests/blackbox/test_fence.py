@@ -6,7 +6,6 @@ import os
 import platform
 import shlex
 import shutil
-import signal
 import socket
 import stat
 import subprocess

@@ -79,7 +79,7 @@ class Pictures(Looking):
                 self.assertIn("seen", self.kairo.run("ask", "what is @image:a.png?").out)
                 text, found = self.user()
                 self.assertIn("[Picture 1, shown with this message only: a.png", text)
-                self.assertEqual([size(f[1]) for f in found], [(32, 24)])
+                self.assertEqual([samples.size(f[1]) for f in found], [(32, 24)])
 
     def test_an_earlier_picture_is_not_sent_again(self):
         self.put("a.png", samples.png())
@@ -170,7 +170,7 @@ class Received(Looking):
             self.sim.wait("sent", before + 1)
             text, found = self.user()
             self.assertIn("[attachment: file %s, image/" % name, text)
-            self.assertEqual([size(f[1]) for f in found], [wanted])
+            self.assertEqual([samples.size(f[1]) for f in found], [wanted])
 
     def test_what_comes_and_cannot_be_shown_is_told(self):
         """It is kept as it came, and the model does not see it. What a size claims is looked at before any of it is decoded."""
