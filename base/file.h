@@ -23,8 +23,8 @@ int file_mkdirs(const char *path, mode_t mode, struct err *e);
 /* Open an existing folder for reading (close-on-exec, fit for openat and fdopendir). */
 int file_open_dir(const char *path, struct err *e);
 /* openat2 of rel in the folder `dir`: no symbolic link anywhere in it, nothing above the folder,
- * whatever is moved or swapped meanwhile; close-on-exec. -1 with errno: ELOOP a link, EXDEV outside,
- * ENOSYS a kernel before Linux 5.6. */
+ * whatever is moved or swapped; close-on-exec. -1 with errno: ELOOP a link, EXDEV outside, ENOSYS a
+ * kernel before Linux 5.6. */
 int file_open_beneath(int dir, const char *rel, int flags);
 /* Open a regular file for reading; E_NOTFOUND when there is none. size may be NULL. */
 int file_open_read(const char *path, int64_t *size, struct err *e);

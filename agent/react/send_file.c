@@ -1,5 +1,5 @@
-/* The tool send_file: a file for the user, by way of the engine's deliver. Whoever sends it decides;
- * the verdict is the tool's result. */
+/* The tool send_file: a file for the user, by way of the engine's deliver. Whoever sends it
+ * decides; the verdict is the tool's result. */
 #include "agent/react/react-private.h"
 
 #include "tools/host/native.h"
