@@ -354,6 +354,19 @@ class Kairo:
             p = self.run("stop", code=None)
             if p.returncode not in (0, 3):  # a daemon would be left behind
                 raise AssertionError("kairo stop ended with %d\n%s%s" % (p.returncode, p.out, p.err))
+        else:  # a test has taken the folder away: nothing else finds a daemon that runs
+            for pid in self._daemons():
+                os.kill(pid, signal.SIGKILL)
+
+    def _daemons(self):
+        """The processes that were started with our folder."""
+        ours = ("KAIRO_HOME=" + self.home).encode()
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError), open("/proc/%s/environ" % name, "rb") as f:
+                if ours in f.read().split(b"\0"):
+                    found.append(int(name))
+        return found
 
 
 class Case(unittest.TestCase):
