@@ -209,6 +209,8 @@ static void set_ending(struct dispatcher *d, const struct engine_event *ev)
 		return;
 	log_error(d->room->log, "dispatch", "%s", e.msg);
 	d->ending.fail = ENGINE_FAIL_STORAGE;
+	if (d->ending.row == INBOX_DONE)
+		d->ending.row = INBOX_FAILED; /* so that /retry finds it */
 }
 
 /* A terminal is told where files are: behind what it has been shown, or of what it is yet to be. */
