@@ -136,7 +136,8 @@ class KimiCode(Kimi, Talks, Resumes, Works, Serves, Carries):
         self.assertEqual(self.ask("hello"), ["Hello **there**."])
         self.assertEqual(len([t for t in self.sim.texts() if "herons" in t]), 2)
 
-    def test_a_prompt_waits_while_a_result_is_looked_at(self):
+    def held_review(self):
+        """What a model says of a result; it has been asked; it may say so."""
         looks, may_end = threading.Event(), threading.Event()
         self.addCleanup(may_end.set)
 
@@ -144,6 +145,10 @@ class KimiCode(Kimi, Talks, Resumes, Works, Serves, Carries):
             looks.set()
             may_end.wait()
             return "There are seven herons."
+        return review, looks, may_end
+
+    def test_a_prompt_waits_while_a_result_is_looked_at(self):
+        review, looks, may_end = self.held_review()
         self.kairo.config(policy__shell="ask")
         self.begin_in_background("count", [step(review)])
         self.with_hooks()
@@ -163,13 +168,7 @@ class KimiCode(Kimi, Talks, Resumes, Works, Serves, Carries):
                           "Hello **there**."])
 
     def test_without_hooks_a_swallowed_prompt_is_answered_all_the_same(self):
-        looks, may_end = threading.Event(), threading.Event()
-        self.addCleanup(may_end.set)
-
-        def review(_):
-            looks.set()
-            may_end.wait()
-            return "There are seven herons."
+        review, looks, may_end = self.held_review()
         self.kairo.config(policy__shell="ask", acp__hooks="off")
         self.begin_in_background("count", [step(review)])
         self.kairo.start()
