@@ -9,16 +9,17 @@
 #include "agent/acp/permission.h"
 #include "agent/acp/store.h"
 #include "agent/acp/stream.h"
+#include "agent/acp/vouched.h"
 #include "agent/approval.h"
 #include "agent/pictures.h"
 #include "tools/host/mcp.h"
 
-#define VOUCHED_MAX  64
-#define LIVE_MAX     64             /* sessions that are open in the running agent */
-#define COMMANDS_MAX 200            /* slash commands of the agent */
-#define LISTED_MAX   200            /* sessions of a list */
-#define NOTES_MAX    ((size_t)4096) /* bytes of what is said in front of an answer */
-#define UNSERVED_MAX ((size_t)4096) /* bytes of the names of MCP servers */
+#define ACP_DETAIL_MAX ((size_t)300)  /* bytes of what is said of a failure */
+#define LIVE_MAX       64             /* sessions that are open in the running agent */
+#define COMMANDS_MAX   200            /* slash commands of the agent */
+#define LISTED_MAX     200            /* sessions of a list */
+#define NOTES_MAX      ((size_t)4096) /* bytes of what is said in front of an answer */
+#define UNSERVED_MAX   ((size_t)4096) /* bytes of the names of MCP servers */
 
 enum acp_state {
 	ACP_IDLE,
@@ -32,6 +33,15 @@ enum acp_state {
 	ACP_PACKING,    /* it was a command that goes on behind its end: until that is done */
 	ACP_CANCELLING, /* it was told to stop, and has not said that it did */
 	ACP_ENDING      /* the end is decided and on its way */
+};
+
+/* What a turn reaches on its way, one after the other; orders skip some. */
+enum milestone {
+	AGENT_UP,
+	SESSION_OPEN,
+	SESSION_FREE, /* what the agent did in it in the background has been heard out */
+	SESSION_SETTLED,
+	PICTURES_LOADED
 };
 
 /* How a session is had, in the order of trying. */
@@ -52,6 +62,7 @@ struct live {
 	char *id, *key; /* key: of the conversation that has opened it */
 	char *asked;    /* how the last prompt to it began; NULL: none yet */
 	bool open;      /* else the agent has not said yes */
+	bool made;      /* new, and nothing was chosen in it yet */
 	bool fresh;     /* loaded, and not prompted yet: what it says is its history */
 	bool zh;        /* its user's language */
 	bool muted;     /* its user has stopped it: what it says outside of a turn is not wanted */
@@ -73,6 +84,8 @@ struct listed {
 
 struct acp {
 	struct engine engine; /* first */
+	/* A stage is over. Which comes next is acp.c's to know. */
+	void (*reached)(struct acp *a, enum milestone at);
 	struct loop *loop;
 	struct log *log;
 	struct tools *tools;
@@ -91,9 +104,8 @@ struct acp {
 	struct file_call *files; /* under way, of this turn */
 	struct term *terms;
 	uint64_t term_serial;
-	char *vouched[VOUCHED_MAX]; /* commands and paths of this turn that came to us; a ring */
-	size_t nvouched;
-	struct timer *soon, *grace, *quiet;
+	struct vouched vouched;
+	struct timer *soon, *grace;
 	char *settings[KNOBS], *instructions;
 	char *mcp_path; /* NULL: none */
 	struct mcp servers;
@@ -105,15 +117,20 @@ struct acp {
 	size_t nlive;
 	unsigned int life;
 
-	/* The sessions that were listed last, for whom; and the list that is being made. */
-	struct listed *listed;
-	size_t nlisted;
-	char *listed_for;
-	int pages;
+	/* The sessions that were listed last, or the list that is being made. */
+	struct {
+		struct listed *all;
+		size_t n;
+		char *whose; /* the conversation it was shown to; NULL: it is not whole */
+		int pages;
+	} list;
 
 	/* What is said outside of any turn, until it pauses. */
-	struct acp_stream *late;
-	struct live *late_of;
+	struct {
+		struct acp_stream *stream;
+		struct live *of;
+		struct timer *quiet;
+	} late;
 
 	struct work *work; /* in the background */
 
@@ -130,10 +147,12 @@ struct acp {
 	struct view arg;  /* of the order; into text */
 	struct str notes; /* said in front of the answer */
 	/* The setting that is on its way. */
-	enum knob_kind knob;
-	enum knob_way way;
-	struct str value;
-	bool restored; /* it is the agent's own again */
+	struct {
+		enum knob_kind kind;
+		enum knob_way way;
+		struct str value;
+		bool restored; /* it is the agent's own again */
+	} setting;
 	enum acp_opening opening;
 	uint64_t call; /* the request that is under way */
 	bool retried;  /* an opening that failed for no good reason */
@@ -152,7 +171,7 @@ struct acp {
 	struct str detail;
 };
 
-/* acp.c */
+/* run.c: what every stage uses. */
 void acp_step(struct acp *a, enum acp_state to);
 void acp_emit(struct acp *a, const struct engine_event *ev);
 /* The end is decided; it is reported from the loop. detail is made safe here. */
@@ -170,8 +189,14 @@ void acp_note(struct acp *a, const char *zh, const char *en, ...)
  * within ms (0: however long it takes) or the turn ends too. */
 struct json_out *acp_request(struct acp *a, const char *method);
 void acp_send(struct acp *a, int64_t ms, rpc_answer_cb *cb);
+/* The agent is gone in the middle of a turn: it ends, or begins once more with a new one. */
+void acp_gone(struct acp *a, enum engine_fail fail, struct view detail);
+bool acp_before_prompt(const struct acp *a); /* the agent has not been given the message yet */
+/* Do params name the session of the turn that runs? */
+bool acp_in_turn(const struct acp *a, const struct json *params);
+void acp_refuse(struct acp *a, const struct rpc_id *id, int code, struct view why);
 
-/* session.c: the session of the turn's conversation, then settle_begin. */
+/* session.c: the session of the turn's conversation, up to SESSION_OPEN. */
 void session_begin(struct acp *a);
 /* The session of that id instead; from then on it is the conversation's. */
 void session_open(struct acp *a, struct view id);
@@ -186,10 +211,8 @@ void session_put(struct acp *a, struct json_out *w, struct view id);
 void servers_load(struct acp *a);
 void servers_put(struct acp *a, struct json_out *w);
 
-/* settle.c: the session's model, effort and mode brought to what is wanted, then order_go_on. */
+/* settle.c: the session's model, effort and mode brought to what is wanted: SESSION_SETTLED. */
 void settle_begin(struct acp *a);
-/* From the answer to session/new: what the agent has when nothing is chosen. */
-void settle_note_own(struct acp *a);
 /* What is in force without the user's choice: the setting, else the agent's own; appended. False:
  * not known. */
 bool settle_default(struct acp *a, enum knob_kind kind, struct str *out);
@@ -202,9 +225,8 @@ const char *settle_name(enum knob_kind kind); /* "model" */
 
 /* order.c: commands that are taken as turns, and the others. */
 void order_read(struct acp *a);  /* what the turn's message wants */
-void order_begin(struct acp *a); /* the agent is ready */
-void order_go_on(struct acp *a); /* the session is open and settled */
-void order_refused(struct acp *a, const struct rpc_answer *answer); /* of session_open */
+bool order_begin(struct acp *a); /* the agent is up. False: it needs the session first */
+bool order_act(struct acp *a);   /* the session is settled. False: it is a prompt */
 void order_clear(struct acp *a);
 int order_command(struct engine *g, enum engine_command cmd, const char *conversation,
 	struct view arg, const char *language, struct str *reply, struct err *e);
@@ -230,14 +252,14 @@ bool late_claim(struct acp *a, const struct live *l, struct str *out);
 int work_open(struct acp *a, const struct acp_env *env, struct err *e);
 void work_close(struct acp *a);
 void work_down(struct acp *a); /* the agent is gone; sessions are still known */
-/* The turn's session is open. True: the turn waits, then settle_begin follows. */
+/* The turn's session is open. True: the turn waits for SESSION_FREE. */
 bool work_hold(struct acp *a);
-bool work_busy(const struct acp *a, const struct live *l);    /* tasks run in that session */
-bool work_reviews(const struct acp *a, const struct live *l); /* the agent looks at their results */
-/* Is this session's history being played back for us? Then the update is taken. */
-bool work_replays(struct acp *a, struct view session, const struct json *update);
-void work_turn_done(struct acp *a); /* it is over, whatever it was */
+bool work_busy(const struct acp *a, const struct live *l); /* tasks run in that session */
+void work_turn_done(struct acp *a);                        /* it is over, whatever it was */
 void work_describe(const struct acp *a, struct str *out);
+
+/* reading.c: is this session's history being played back for us? Then the update is taken. */
+bool reading_take(struct acp *a, struct view session, const struct json *update);
 
 /* seek.c: the answer of a turn that has ended without one. */
 void seek_watch(struct acp *a);  /* the turn's prompt is on its way */
@@ -254,7 +276,7 @@ bool pack_runs(const struct acp *a, const struct live *l);
 void pack_over(struct acp *a); /* all was said, or it is waited for no longer */
 
 /* enclosed.c: what came with a message, as blocks of a prompt. A slash command stands alone. */
-bool enclosed_wait(struct acp *a); /* it is loaded first, then prompt_begin is called again */
+bool enclosed_wait(struct acp *a); /* true: PICTURES_LOADED comes first, then it is false */
 void enclosed_put(struct acp *a, struct json_out *w);
 
 /* prompt.c: the turn itself. */
@@ -294,13 +316,6 @@ bool services_take(struct acp *a, const struct rpc_id *id, const char *method,
 void services_end_turn(struct acp *a);
 /* "$/cancel_request": the agent does not want the answer to a request of its own any more. */
 void services_cancel(struct acp *a, const struct json *params);
-void service_refuse(struct acp *a, const struct rpc_id *id, int code, struct view why);
-/* A command, or the path of a file to be written, that was judged here. */
-void services_vouch(struct acp *a, struct view deed);
-bool services_vouched(const struct acp *a, const char *deed);
-
-/* Do params name the session of the turn that runs? */
-bool services_in_turn(const struct acp *a, const struct json *params);
 
 /* forms.c: the agent's forms, answered or declined. */
 void forms_take(struct acp *a, const struct rpc_id *id, const struct json *params);

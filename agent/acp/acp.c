@@ -1,101 +1,9 @@
-#include "agent/acp/acp-private.h"
-
-#include <stdarg.h>
+/* The engine: the way of a turn through its stages, each of which has a file of its own. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/acp/acp-private.h"
 #include "base/text.h"
-
-#define DETAIL_MAX ((size_t)300)
-#define REPLY_MAX  ((size_t)8192) /* of one sentence of the engine's own */
-
-void acp_step(struct acp *a, enum acp_state to)
-{
-	static const char *const names[] = { "idle", "starting", "opening", "holding", "asking",
-		"looking", "prompting", "seeking", "packing", "cancelling", "ending" };
-
-	if (a->state != to)
-		log_debug(a->log, "acp", "turn %llu: %s -> %s", (unsigned long long)a->turn,
-			names[a->state], names[to]);
-	a->state = to;
-}
-
-void acp_emit(struct acp *a, const struct engine_event *ev)
-{
-	if (!a->cancelled && a->engine.on_event)
-		a->engine.on_event(a->engine.arg, ev);
-}
-
-/* --- The end of a turn ------------------------------------------------------------------------ */
-
-static void set_detail(struct acp *a, struct view detail)
-{
-	struct str safe = STR_INIT(1 << 20), shown = STR_INIT(1 << 20);
-	struct str masked = STR_INIT(1 << 20);
-
-	str_reset(&a->detail);
-	if (text_safe(view_cut(detail, utf8_cut(detail, 4 * DETAIL_MAX)), 0, &safe) == 0 &&
-		log_mask(a->log, str_view(&safe), &masked) == 0 &&
-		text_redact(str_view(&masked), &shown) == 0)
-		(void)str_add(&a->detail,
-			view_cut(str_view(&shown), utf8_cut(str_view(&shown), DETAIL_MAX)));
-	str_release(&safe);
-	str_release(&masked);
-	str_release(&shown);
-}
-
-void acp_finish(struct acp *a, enum engine_fail fail, struct view detail)
-{
-	asks_end(a);
-	services_end_turn(a);
-	if (fail == ENGINE_FAIL_CANCELLED && a->breach.n > 0) {
-		fail = ENGINE_FAIL_UNASKED;
-		detail = str_view(&a->breach);
-	}
-	a->fail = fail;
-	set_detail(a, detail);
-	a->call = 0;
-	timer_disarm(a->grace);
-	acp_step(a, ACP_ENDING);
-	timer_arm(a->soon, 0);
-}
-
-/* What helps is often in data.details. */
-static struct view error_text(const struct rpc_answer *answer)
-{
-	struct view details;
-
-	if (answer->data && json_type(answer->data) == JSON_OBJECT &&
-		json_get_str(answer->data, "details", JSON_OPTIONAL, 1, SIZE_MAX, &details, NULL) ==
-			1)
-		return details;
-	return answer->message;
-}
-
-/* The words of the agent tell a login that is missing from a key that its model refuses. */
-static void finish_login(struct acp *a, const struct rpc_answer *answer)
-{
-	struct view words = error_text(answer);
-	struct str detail = STR_INIT(1 << 20);
-
-	if (a->login)
-		(void)str_addf(&detail, "%s; ", a->login);
-	(void)str_addf(&detail, "%.*s", VIEW_FMT(words));
-	acp_finish(a, ENGINE_FAIL_AGENT_LOGIN, str_view(&detail));
-	str_release(&detail);
-}
-
-void acp_finish_error(struct acp *a, const struct rpc_answer *answer, const char *what)
-{
-	if (a->cancelled)
-		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
-	else if (answer->end == RPC_TIMEOUT)
-		acp_finish(a, ENGINE_FAIL_STALLED, view_of(what));
-	else if (answer->code == RPC_NO_LOGIN)
-		finish_login(a, answer);
-	else
-		acp_finish(a, ENGINE_FAIL_PROVIDER, error_text(answer));
-}
 
 static void turn_clear(struct acp *a)
 {
@@ -109,10 +17,10 @@ static void turn_clear(struct acp *a)
 	str_release(&a->session);
 	str_release(&a->breach);
 	str_release(&a->notes);
-	str_release(&a->value);
+	str_release(&a->setting.value);
 	a->arg = VIEW_NONE;
 	a->here = NULL;
-	a->cancelled = a->retried = a->restored = a->refused = a->heard = a->again = false;
+	a->cancelled = a->retried = a->setting.restored = a->refused = a->heard = a->again = false;
 	a->instructed = false;
 	a->denied = NULL;
 	a->call = 0;
@@ -134,93 +42,6 @@ static void turn_done(struct acp *a)
 	turn_clear(a);
 	acp_step(a, ACP_IDLE);
 	a->turn = 0;
-}
-
-/* --- Words of the engine ---------------------------------------------------------------------- */
-
-static void add_words(const struct acp *a, struct str *out, const char *zh, const char *en,
-	va_list ap)
-{
-	(void)str_addv(out, a->language && strcmp(a->language, "zh") == 0 ? zh : en, ap);
-}
-
-void acp_reply(struct acp *a, const char *zh, const char *en, ...)
-{
-	struct str text = STR_INIT(REPLY_MAX);
-	va_list ap;
-
-	va_start(ap, en);
-	add_words(a, &text, zh, en, ap);
-	va_end(ap);
-	acp_stream_say(a->stream, str_view(&text));
-	str_release(&text);
-}
-
-void acp_note(struct acp *a, const char *zh, const char *en, ...)
-{
-	va_list ap;
-
-	va_start(ap, en);
-	add_words(a, &a->notes, zh, en, ap);
-	va_end(ap);
-}
-
-/* --- Requests of the turn --------------------------------------------------------------------- */
-
-static bool is_before_prompt(const struct acp *a)
-{
-	return a->state == ACP_STARTING || a->state == ACP_OPENING || a->state == ACP_HOLDING ||
-	       a->state == ACP_ASKING || a->state == ACP_LOOKING;
-}
-
-/* An agent that was idle may be dead before anybody knows, and the message goes nowhere. */
-static bool may_begin_again(const struct acp *a)
-{
-	if (!a->was_up || a->again || a->cancelled)
-		return false;
-	return is_before_prompt(a) || (a->state == ACP_PROMPTING && !a->heard &&
-					      loop_now(a->loop) - a->prompted < ACP_AGAIN_MS);
-}
-
-static void begin_again(struct acp *a)
-{
-	log_info(a->log, "acp", "the agent was gone before it had begun: once more with a new one");
-	a->again = true;
-	a->retried = a->restored = false;
-	a->here = NULL;
-	a->call = 0;
-	str_reset(&a->notes);
-	acp_step(a, ACP_STARTING);
-	link_want(a->link);
-}
-
-static void agent_gone(struct acp *a, enum engine_fail fail, struct view detail)
-{
-	if (fail == ENGINE_FAIL_AGENT_ENDED && may_begin_again(a))
-		begin_again(a);
-	else
-		acp_finish(a, a->cancelled ? ENGINE_FAIL_CANCELLED : fail, detail);
-}
-
-struct json_out *acp_request(struct acp *a, const char *method)
-{
-	struct rpc *rpc = link_rpc(a->link);
-
-	if (!rpc)
-		agent_gone(a, ENGINE_FAIL_AGENT_ENDED, VIEW_NONE);
-	return rpc ? rpc_request(rpc, method) : NULL;
-}
-
-void acp_send(struct acp *a, int64_t ms, rpc_answer_cb *cb)
-{
-	struct err e = ERR_INIT;
-
-	if (rpc_send_request(link_rpc(a->link), ms, cb, a, &a->call, &e) == 0)
-		return;
-	if (e.code == E_NET)
-		agent_gone(a, ENGINE_FAIL_AGENT_ENDED, view_of(e.msg));
-	else
-		acp_finish(a, ENGINE_FAIL_AGENT_ENDED, view_of(e.msg));
 }
 
 /* --- A turn ----------------------------------------------------------------------------------- */
@@ -265,12 +86,33 @@ static int acp_start(struct engine *g, const struct turn_input *in, struct err *
 	return 0;
 }
 
+/* What comes next. */
+static void acp_on_reached(struct acp *a, enum milestone at)
+{
+	switch (at) {
+	case AGENT_UP:
+		if (!order_begin(a))
+			session_begin(a);
+		break;
+	case SESSION_OPEN:
+		if (!work_hold(a))
+			settle_begin(a);
+		break;
+	case SESSION_FREE: settle_begin(a); break;
+	case SESSION_SETTLED:
+		if (!order_act(a))
+			prompt_begin(a);
+		break;
+	case PICTURES_LOADED: prompt_begin(a); break;
+	}
+}
+
 static void acp_on_ready(void *arg)
 {
 	struct acp *a = arg;
 
 	if (a->state == ACP_STARTING)
-		order_begin(a);
+		acp_on_reached(a, AGENT_UP);
 }
 
 static void acp_on_down(void *arg, enum engine_fail fail, const char *detail)
@@ -284,7 +126,7 @@ static void acp_on_down(void *arg, enum engine_fail fail, const char *detail)
 	if (a->state == ACP_IDLE || a->state == ACP_ENDING)
 		return;
 	acp_stream_end(a->stream);
-	agent_gone(a, fail, view_of(detail));
+	acp_gone(a, fail, view_of(detail));
 }
 
 /* It was told to stop and has not: the next message starts it again and takes the session up. */
@@ -304,12 +146,14 @@ static void acp_on_soon(void *arg)
 	if (a->state == ACP_PROMPTING && asks_act(a))
 		a->cancelled = true;
 	if (a->state == ACP_ENDING) {
+		asks_end(a);
+		services_end_turn(a);
 		turn_done(a);
 	} else if (a->cancelled && a->state == ACP_PROMPTING) {
 		prompt_cancel(a);
 	} else if (a->cancelled && (a->state == ACP_SEEKING || a->state == ACP_PACKING)) {
 		seek_cancel(a);
-	} else if (a->cancelled && is_before_prompt(a)) {
+	} else if (a->cancelled && acp_before_prompt(a)) {
 		if (a->call > 0 && link_rpc(a->link))
 			rpc_forget(link_rpc(a->link), a->call);
 		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
@@ -501,11 +345,11 @@ static int copy_settings(struct acp *a, const struct acp_env *env, struct err *e
 	a->login = env->login ? strdup(env->login) : NULL;
 	a->text = STR_INIT(ENGINE_INPUT_MAX);
 	a->session = STR_INIT(STORE_SESSION_MAX);
-	a->detail = STR_INIT(2 * DETAIL_MAX);
+	a->detail = STR_INIT(2 * ACP_DETAIL_MAX);
 	a->breach = STR_INIT(CARD_COMMAND_MAX);
 	a->strict = env->strict;
 	a->notes = STR_INIT(NOTES_MAX);
-	a->value = STR_INIT(KNOB_VALUE_MAX);
+	a->setting.value = STR_INIT(KNOB_VALUE_MAX);
 	a->instructions = strdup(env->instructions ? env->instructions : "");
 	a->mcp_path = env->mcp ? strdup(env->mcp) : NULL;
 	a->unserved = STR_INIT(UNSERVED_MAX);
@@ -549,6 +393,7 @@ int acp_open(struct engine **out, const struct acp_env *env, struct err *e)
 	if (!a)
 		return err_set(e, E_NOMEM, "the engine");
 	a->engine.ops = &acp_ops;
+	a->reached = acp_on_reached;
 	if (copy_settings(a, env, e) < 0 ||
 		acp_stream_open(&a->stream, &sink, ENGINE_ANSWER_MAX, e) < 0 ||
 		timer_new(&a->soon, a->loop, acp_on_soon, a, e) < 0 ||

@@ -22,7 +22,7 @@ static void enclosed_on_loaded(void *arg)
 
 	/* Else the agent has gone meanwhile, or the loop ends the turn. */
 	if (a->state == ACP_LOOKING && !a->cancelled)
-		prompt_begin(a);
+		a->reached(a, PICTURES_LOADED);
 }
 
 bool enclosed_wait(struct acp *a)

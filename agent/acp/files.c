@@ -40,7 +40,7 @@ static void fail(struct file_call *f, enum err_code error, struct view text)
 	           : error == E_CANCELLED                   ? RPC_CANCELLED
 	                                                    : RPC_INTERNAL;
 
-	service_refuse(f->acp, &f->id, code, text);
+	acp_refuse(f->acp, &f->id, code, text);
 	drop(f);
 }
 
@@ -139,7 +139,7 @@ void files_take(struct acp *a, const struct rpc_id *id, bool writes, const struc
 	struct err e = ERR_INIT;
 
 	if (!f) {
-		service_refuse(a, id, RPC_INTERNAL, VIEW("no memory"));
+		acp_refuse(a, id, RPC_INTERNAL, VIEW("no memory"));
 		return;
 	}
 	f->next = a->files;
@@ -153,7 +153,7 @@ void files_take(struct acp *a, const struct rpc_id *id, bool writes, const struc
 		return;
 	}
 	if (writes)
-		services_vouch(a, path);
+		vouched_add(&a->vouched, path);
 	asks_deed(a, id, writes ? "write_file" : "read_file", str_view(&f->args), file_on_decided,
 		f);
 }

@@ -128,13 +128,13 @@ void forms_take(struct acp *a, const struct rpc_id *id, const struct json *param
 	struct form_call *f;
 	struct err e = ERR_INIT;
 
-	if (!params || !services_in_turn(a, params)) {
-		service_refuse(a, id, RPC_BAD_PARAMS, VIEW("no task of this session is running"));
+	if (!params || !acp_in_turn(a, params)) {
+		acp_refuse(a, id, RPC_BAD_PARAMS, VIEW("no task of this session is running"));
 		return;
 	}
 	f = calloc(1, sizeof(*f));
 	if (!f) {
-		service_refuse(a, id, RPC_INTERNAL, VIEW("no memory"));
+		acp_refuse(a, id, RPC_INTERNAL, VIEW("no memory"));
 		return;
 	}
 	f->acp = a;
@@ -147,7 +147,7 @@ void forms_take(struct acp *a, const struct rpc_id *id, const struct json *param
 	if (e.code == E_UNSUPPORTED)
 		answer(f, "decline");
 	else {
-		service_refuse(a, id, RPC_BAD_PARAMS, view_of(e.msg));
+		acp_refuse(a, id, RPC_BAD_PARAMS, view_of(e.msg));
 		end(f);
 	}
 }

@@ -42,19 +42,19 @@ static void done(struct acp *a)
 
 static void forget_list(struct acp *a)
 {
-	while (a->nlisted > 0) {
-		free(a->listed[--a->nlisted].id);
-		free(a->listed[a->nlisted].title);
+	while (a->list.n > 0) {
+		free(a->list.all[--a->list.n].id);
+		free(a->list.all[a->list.n].title);
 	}
-	free(a->listed_for);
-	a->listed_for = NULL;
+	free(a->list.whose);
+	a->list.whose = NULL;
 }
 
 void order_clear(struct acp *a)
 {
 	forget_list(a);
-	free(a->listed);
-	a->listed = NULL;
+	free(a->list.all);
+	a->list.all = NULL;
 }
 
 /* "2026-08-02T10:20:30.5Z" and with an offset; 0: not known. */
@@ -83,9 +83,9 @@ static int64_t read_time(const char *text)
 static void add_listed(struct acp *a, const struct json *item)
 {
 	struct view id, cwd = view_of(a->workspace), title = VIEW_NONE, at = VIEW_NONE;
-	struct listed l = { .place = a->nlisted };
+	struct listed l = { .place = a->list.n };
 
-	if (a->nlisted == LISTED_MAX || json_type(item) != JSON_OBJECT ||
+	if (a->list.n == LISTED_MAX || json_type(item) != JSON_OBJECT ||
 		json_get_str(item, "sessionId", JSON_REQUIRED, 1, STORE_SESSION_MAX, &id, NULL) !=
 			1)
 		return;
@@ -99,7 +99,7 @@ static void add_listed(struct acp *a, const struct json *item)
 	l.title = title.n > 0 ? strndup(title.p, title.n) : strdup("");
 	l.at = at.n > 0 ? read_time(at.p) : 0;
 	if (l.id && l.title) {
-		a->listed[a->nlisted++] = l;
+		a->list.all[a->list.n++] = l;
 		return;
 	}
 	free(l.id);
@@ -123,10 +123,10 @@ static void show_list(struct acp *a)
 	bool zh = strcmp(a->language, "zh") == 0;
 
 	(void)store_get(a->store, a->name, a->conversation, a->workspace, &mine, NULL);
-	if (a->nlisted == 0)
+	if (a->list.n == 0)
 		acp_reply(a, "这里还没有会话。", "There is no session here yet.");
-	for (size_t i = 0; i < a->nlisted && i < SHOWN_MAX; i++) {
-		const struct listed *l = &a->listed[i];
+	for (size_t i = 0; i < a->list.n && i < SHOWN_MAX; i++) {
+		const struct listed *l = &a->list.all[i];
 
 		str_reset(&line);
 		say_words(&line, view_of(l->title[0] ? l->title : l->id), TITLE_CHARS);
@@ -139,7 +139,7 @@ static void show_list(struct acp *a)
 			(void)str_adds(&line, zh ? "，当前" : ", open");
 		acp_reply(a, "%zu. %s\n", "%zu. %s\n", i + 1, str_cstr(&line));
 	}
-	if (a->nlisted > 0)
+	if (a->list.n > 0)
 		acp_reply(a, "发 /打开 2 回到第 2 个。", "/open 2 goes back to the second.");
 	str_release(&line);
 	str_release(&mine);
@@ -177,29 +177,17 @@ static void pick(struct acp *a)
 {
 	unsigned long long number;
 
-	for (size_t i = 0; i < a->nlisted; i++) {
-		if (!view_eqs(a->arg, a->listed[i].id))
+	for (size_t i = 0; i < a->list.n; i++) {
+		if (!view_eqs(a->arg, a->list.all[i].id))
 			continue;
 		open_session(a, a->arg);
 		return;
 	}
-	if (parse_u64(a->arg, &number) == 0 && number >= 1 && number <= a->nlisted &&
+	if (parse_u64(a->arg, &number) == 0 && number >= 1 && number <= a->list.n &&
 		number <= SHOWN_MAX)
-		open_session(a, view_of(a->listed[number - 1].id));
+		open_session(a, view_of(a->list.all[number - 1].id));
 	else
 		which(a);
-}
-
-void order_refused(struct acp *a, const struct rpc_answer *answer)
-{
-	struct str shown = STR_INIT(8192);
-
-	say_words(&shown, answer->message, 200);
-	acp_reply(a, "这个会话打不开：%s。现在的对话没有变。",
-		"That session cannot be opened: %s. This conversation stays as it was.",
-		str_cstr(&shown));
-	str_release(&shown);
-	done(a);
 }
 
 static void say_opened(struct acp *a)
@@ -207,9 +195,9 @@ static void say_opened(struct acp *a)
 	struct str shown = STR_INIT(8192);
 	const char *title = a->here->id;
 
-	for (size_t i = 0; i < a->nlisted; i++)
-		if (strcmp(a->listed[i].id, a->here->id) == 0 && a->listed[i].title[0])
-			title = a->listed[i].title;
+	for (size_t i = 0; i < a->list.n; i++)
+		if (strcmp(a->list.all[i].id, a->here->id) == 0 && a->list.all[i].title[0])
+			title = a->list.all[i].title;
 	say_words(&shown, view_of(title), TITLE_CHARS);
 	approvals_forget(a->approvals, a->conversation);
 	acp_reply(a, "回到这个会话：%s", "Back in this session: %s", str_cstr(&shown));
@@ -221,8 +209,8 @@ static void say_opened(struct acp *a)
 
 static void listed_all(struct acp *a)
 {
-	qsort(a->listed, a->nlisted, sizeof(a->listed[0]), newest_first);
-	a->listed_for = strdup(a->conversation);
+	qsort(a->list.all, a->list.n, sizeof(a->list.all[0]), newest_first);
+	a->list.whose = strdup(a->conversation);
 	if (a->order == ORDER_LIST)
 		show_list(a);
 	else
@@ -249,7 +237,7 @@ static void order_on_page(void *arg, const struct rpc_answer *answer)
 	}
 	if (json_get_str(answer->result, "nextCursor", JSON_OPTIONAL, 1, 65536, &cursor, NULL) !=
 			1 ||
-		a->pages == PAGES_MAX || a->nlisted == LISTED_MAX)
+		a->list.pages == PAGES_MAX || a->list.n == LISTED_MAX)
 		listed_all(a);
 	else
 		(void)ask_page(a, cursor);
@@ -264,7 +252,7 @@ static bool ask_page(struct acp *a, struct view cursor)
 	json_put_z(w, "cwd", a->workspace);
 	if (cursor.n > 0)
 		json_put_str(w, "cursor", cursor);
-	a->pages++;
+	a->list.pages++;
 	acp_step(a, ACP_ASKING);
 	acp_send(a, ACP_OPEN_MS, order_on_page);
 	return true;
@@ -273,10 +261,10 @@ static bool ask_page(struct acp *a, struct view cursor)
 static void ask_list(struct acp *a)
 {
 	forget_list(a);
-	a->pages = 0;
-	if (!a->listed)
-		a->listed = calloc(LISTED_MAX, sizeof(a->listed[0]));
-	if (!a->listed)
+	a->list.pages = 0;
+	if (!a->list.all)
+		a->list.all = calloc(LISTED_MAX, sizeof(a->list.all[0]));
+	if (!a->list.all)
 		acp_finish(a, ENGINE_FAIL_INTERNAL, VIEW("out of memory: a list of sessions"));
 	else
 		(void)ask_page(a, VIEW_NONE);
@@ -297,7 +285,7 @@ static void begin_open(struct acp *a)
 {
 	if (a->arg.n == 0 || a->arg.n > STORE_SESSION_MAX)
 		which(a);
-	else if (a->listed_for && strcmp(a->listed_for, a->conversation) == 0)
+	else if (a->list.whose && strcmp(a->list.whose, a->conversation) == 0)
 		pick(a);
 	else if (link_caps(a->link)->list)
 		ask_list(a);
@@ -356,7 +344,7 @@ static void changed(struct acp *a)
 {
 	struct str shown = STR_INIT(8192);
 
-	say_words(&shown, str_view(&a->value), KNOB_VALUE_MAX);
+	say_words(&shown, str_view(&a->setting.value), KNOB_VALUE_MAX);
 	acp_reply(a, "%s换成了 %s。", "The %s is now %s.", name_of(a), str_cstr(&shown));
 	str_release(&shown);
 	done(a);
@@ -381,7 +369,7 @@ static void order_on_set(void *arg, const struct rpc_answer *answer)
 	if (answer->end == RPC_GONE || a->state != ACP_ASKING)
 		return; /* the link tells */
 	if (settle_take(a, answer)) {
-		if (!a->restored && keep(a, str_view(&a->value), &e) < 0)
+		if (!a->setting.restored && keep(a, str_view(&a->setting.value), &e) < 0)
 			not_kept(a, &e);
 		else
 			changed(a);
@@ -424,7 +412,7 @@ static void choose(struct acp *a, const struct knob *knob)
 {
 	const struct knob_value *v = knob_find(knob, a->arg);
 
-	a->restored = false;
+	a->setting.restored = false;
 	if (v && work_busy(a, a->here)) {
 		choose_later(a, v->value);
 		return;
@@ -444,7 +432,7 @@ static void choose_none(struct acp *a, const struct knob *knob)
 	struct str own = STR_INIT(KNOB_VALUE_MAX);
 	struct err e = ERR_INIT;
 
-	a->restored = true;
+	a->setting.restored = true;
 	if (work_busy(a, a->here)) {
 		choose_later(a, VIEW_NONE);
 	} else if (keep(a, VIEW_NONE, &e) < 0) {
@@ -484,28 +472,26 @@ static void turn_knob(struct acp *a)
 
 /* --- The way of an order ---------------------------------------------------------------------- */
 
-void order_begin(struct acp *a)
+bool order_begin(struct acp *a)
 {
 	if (a->order == ORDER_LIST)
 		begin_list(a);
 	else if (a->order == ORDER_OPEN)
 		begin_open(a);
-	else
-		session_begin(a);
+	return a->order == ORDER_LIST || a->order == ORDER_OPEN;
 }
 
-void order_go_on(struct acp *a)
+bool order_act(struct acp *a)
 {
-	if (a->order == ORDER_PROMPT) {
-		prompt_begin(a);
-		return;
-	}
+	if (a->order == ORDER_PROMPT)
+		return false;
 	if (a->notes.n > 0)
 		acp_stream_say(a->stream, str_view(&a->notes));
 	if (a->order == ORDER_OPEN)
 		say_opened(a);
 	else
 		turn_knob(a);
+	return true;
 }
 
 /* --- Commands that are answered at once ------------------------------------------------------- */

@@ -151,7 +151,7 @@ void prompt_begin(struct acp *a)
 
 	if (enclosed_wait(a))
 		return;
-	if (a->late_of == a->here)
+	if (a->late.of == a->here)
 		late_flush(a);
 	acp_stream_begin(a->stream);
 	a->here->fresh = a->here->muted = false;
@@ -217,7 +217,7 @@ static void take_update(struct acp *a, const struct json *params)
 		return;
 	l = session_find(a, session);
 	known_take(a, l, update);
-	if (work_replays(a, session, update))
+	if (reading_take(a, session, update))
 		return;
 	if (session_replays(a, session) || (l && l->fresh))
 		acp_stream_past(a->stream, update);

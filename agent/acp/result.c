@@ -307,9 +307,9 @@ bool result_review(struct acp *a, const char *session)
 		tasks_reviewed(a->work->tasks, session, true, loop_now(a->loop));
 	} else if (!l || tasks_reason(a->work->tasks, view_of(session))[0]) {
 		tasks_unread(a->work->tasks, session, loop_now(a->loop));
-	} else if (work_in_use(a, session)) {
+	} else if (reading_blocked(a, session)) {
 		begun = false;
-	} else if (!work_read(a, session)) {
+	} else if (!reading_begin(a, session)) {
 		tasks_unread(a->work->tasks, session, loop_now(a->loop));
 	}
 	str_release(&text);

@@ -114,7 +114,7 @@ void seek_step(struct acp *a)
 
 	if (a->work->reading)
 		timer_arm(a->work->wait, WORK_BLOCKED_MS);
-	else if (!quick || !work_read(a, str_cstr(&a->session)))
+	else if (!quick || !reading_begin(a, str_cstr(&a->session)))
 		acp_finish(a, ENGINE_FAIL_AGENT_EMPTY, VIEW_NONE);
 }
 

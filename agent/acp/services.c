@@ -1,40 +1,7 @@
 /* What the agent has its client do: which methods there are, and for whom. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/acp/acp-private.h"
-#include "base/text.h"
-
-#define MESSAGE_MAX ((size_t)1000)
-
-void service_refuse(struct acp *a, const struct rpc_id *id, int code, struct view why)
-{
-	struct rpc *rpc = link_rpc(a->link);
-	struct str text = STR_INIT(4 * MESSAGE_MAX);
-
-	(void)text_safe(view_cut(why, utf8_cut(why, MESSAGE_MAX)), 0, &text);
-	if (rpc)
-		(void)rpc_refuse(rpc, id, code, str_cstr(&text), NULL);
-	str_release(&text);
-}
-
-/* --- Deeds that went through our hands -------------------------------------------------------- */
-
-void services_vouch(struct acp *a, struct view deed)
-{
-	char **at = &a->vouched[a->nvouched++ % VOUCHED_MAX];
-
-	free(*at);
-	*at = strndup(deed.p, deed.n);
-}
-
-bool services_vouched(const struct acp *a, const char *deed)
-{
-	for (size_t i = 0; deed && i < VOUCHED_MAX; i++)
-		if (a->vouched[i] && strcmp(a->vouched[i], deed) == 0)
-			return true;
-	return false;
-}
 
 /* --- The methods ------------------------------------------------------------------------------ */
 
@@ -52,21 +19,10 @@ static enum method find_method(const char *name)
 	return (enum method)m;
 }
 
-/* What is begun, is begun for the turn that runs. */
-bool services_in_turn(const struct acp *a, const struct json *params)
-{
-	struct view session;
-
-	return a->state == ACP_PROMPTING && !a->cancelled && json_type(params) == JSON_OBJECT &&
-	       json_get_str(params, "sessionId", JSON_REQUIRED, 1, STORE_SESSION_MAX, &session,
-		       NULL) == 1 &&
-	       view_eq(session, str_view(&a->session));
-}
-
 static void begin(struct acp *a, const struct rpc_id *id, enum method m, const struct json *params)
 {
-	if (!services_in_turn(a, params))
-		service_refuse(a, id, RPC_BAD_PARAMS, VIEW("no task of this session is running"));
+	if (!acp_in_turn(a, params))
+		acp_refuse(a, id, RPC_BAD_PARAMS, VIEW("no task of this session is running"));
 	else if (m == T_CREATE)
 		terms_create(a, id, params);
 	else
@@ -81,7 +37,7 @@ bool services_take(struct acp *a, const struct rpc_id *id, const char *method,
 	if (m == METHODS || !(m <= FS_WRITE ? a->offer.fs : a->offer.terminal))
 		return false;
 	if (!params || json_type(params) != JSON_OBJECT) {
-		service_refuse(a, id, RPC_BAD_PARAMS, VIEW("params are no object"));
+		acp_refuse(a, id, RPC_BAD_PARAMS, VIEW("params are no object"));
 		return true;
 	}
 	switch (m) {
@@ -112,8 +68,5 @@ void services_cancel(struct acp *a, const struct json *params)
 void services_end_turn(struct acp *a)
 {
 	files_end(a);
-	for (size_t i = 0; i < VOUCHED_MAX; i++) {
-		free(a->vouched[i]);
-		a->vouched[i] = NULL;
-	}
+	vouched_clear(&a->vouched);
 }

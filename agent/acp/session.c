@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/say.h"
+
 static void try_opening(struct acp *a);
 
 /* --- Sessions that are live ------------------------------------------------------------------- */
@@ -22,7 +24,7 @@ static void free_live(struct live *l)
 
 void session_clear(struct acp *a)
 {
-	if (a->late)
+	if (a->late.stream)
 		late_flush(a);
 	a->here = NULL;
 	while (a->nlive > 0)
@@ -118,10 +120,9 @@ static void opened(struct acp *a, const struct json *result)
 	a->here->open = true;
 	a->here->fresh = a->opening == OPENING_LOAD;
 	(void)knobs_take(&a->here->knobs, result);
-	if (a->opening == OPENING_NEW)
-		settle_note_own(a);
+	a->here->made = a->opening == OPENING_NEW;
 	bind(a);
-	settle_begin(a);
+	a->reached(a, SESSION_OPEN);
 }
 
 static bool take_new_id(struct acp *a, const struct json *result)
@@ -149,13 +150,26 @@ static void begin_anew(struct acp *a)
 		"(The agent no longer has our conversation; this is a new one.)\n\n");
 }
 
+/* The conversation stays in the session that it has. */
+static void not_opened(struct acp *a, const struct rpc_answer *answer)
+{
+	struct str shown = STR_INIT(8192);
+
+	say_words(&shown, answer->message, 200);
+	acp_reply(a, "这个会话打不开：%s。现在的对话没有变。",
+		"That session cannot be opened: %s. This conversation stays as it was.",
+		str_cstr(&shown));
+	str_release(&shown);
+	acp_finish(a, ENGINE_OK, VIEW_NONE);
+}
+
 static void opening_failed(struct acp *a, const struct rpc_answer *answer)
 {
 	if (a->opening != OPENING_NEW && is_gone(answer)) {
 		if (answer->code == RPC_INTERNAL && !a->retried) {
 			a->retried = true;
 		} else if (a->order == ORDER_OPEN) {
-			order_refused(a, answer);
+			not_opened(a, answer);
 			return;
 		} else {
 			begin_anew(a);
@@ -219,8 +233,7 @@ static void take_up(struct acp *a)
 		a->here = take_live(a, str_view(&a->session));
 		if (a->order == ORDER_OPEN)
 			bind(a);
-		if (!work_hold(a))
-			settle_begin(a);
+		a->reached(a, SESSION_OPEN);
 		return;
 	}
 	a->opening = caps->resume ? OPENING_RESUME : caps->load ? OPENING_LOAD : OPENING_NEW;

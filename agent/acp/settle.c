@@ -52,10 +52,12 @@ static void note_own(struct acp *a, enum knob_kind kind, struct view now)
 	str_release(&brought);
 }
 
-void settle_note_own(struct acp *a)
+/* Of a new session: what the agent has when nothing is chosen. */
+static void note_owns(struct acp *a)
 {
 	struct knob knob;
 
+	a->here->made = false;
 	for (int i = 0; i < KNOBS; i++)
 		if (knobs_read(&a->here->knobs, (enum knob_kind)i, &knob) && knob.now.n > 0)
 			note_own(a, (enum knob_kind)i, knob.now);
@@ -100,10 +102,10 @@ void settle_send(struct acp *a, enum knob_kind kind, const struct knob *knob, st
 	};
 	struct json_out *w = acp_request(a, methods[knob->way]);
 
-	a->knob = kind;
-	a->way = knob->way;
-	str_reset(&a->value);
-	(void)str_add(&a->value, value);
+	a->setting.kind = kind;
+	a->setting.way = knob->way;
+	str_reset(&a->setting.value);
+	(void)str_add(&a->setting.value, value);
 	if (!w)
 		return;
 	json_put_str(w, "sessionId", str_view(&a->session));
@@ -128,9 +130,9 @@ bool settle_take(struct acp *a, const struct rpc_answer *answer)
 	if (answer->end != RPC_RESULT)
 		return false;
 	(void)knobs_take(&a->here->knobs, answer->result);
-	knobs_set(&a->here->knobs, a->way, str_view(&a->value));
-	remember(a, a->knob, a->restored ? VIEW_NONE : str_view(&a->value));
-	note(a, "brought", a->knob, str_view(&a->value));
+	knobs_set(&a->here->knobs, a->setting.way, str_view(&a->setting.value));
+	remember(a, a->setting.kind, a->setting.restored ? VIEW_NONE : str_view(&a->setting.value));
+	note(a, "brought", a->setting.kind, str_view(&a->setting.value));
 	return true;
 }
 
@@ -143,12 +145,12 @@ static void refused(struct acp *a, struct view value)
 	struct knob knob;
 
 	/* Told once, not with every message. */
-	remember(a, a->knob, a->restored ? VIEW_NONE : value);
-	if (a->restored || !knobs_read(&a->here->knobs, a->knob, &knob))
+	remember(a, a->setting.kind, a->setting.restored ? VIEW_NONE : value);
+	if (a->setting.restored || !knobs_read(&a->here->knobs, a->setting.kind, &knob))
 		return;
 	acp_note(a, "（智能体不接受 %s = %.*s，现在用的是 %.*s。）\n\n",
-		"(The agent does not take %s = %.*s; it goes on with %.*s.)\n\n", names[a->knob],
-		VIEW_FMT(value), VIEW_FMT(knob.now));
+		"(The agent does not take %s = %.*s; it goes on with %.*s.)\n\n",
+		names[a->setting.kind], VIEW_FMT(value), VIEW_FMT(knob.now));
 }
 
 static void settle_on_answer(void *arg, const struct rpc_answer *answer)
@@ -162,11 +164,11 @@ static void settle_on_answer(void *arg, const struct rpc_answer *answer)
 		return;
 	}
 	if (!settle_take(a, answer)) {
-		log_warn(a->log, "acp", "it does not take %s: %.*s", names[a->knob],
+		log_warn(a->log, "acp", "it does not take %s: %.*s", names[a->setting.kind],
 			VIEW_FMT(view_cut(answer->message, 200)));
-		refused(a, str_view(&a->value));
+		refused(a, str_view(&a->setting.value));
 	}
-	a->knob++;
+	a->setting.kind++;
 	settle_next(a);
 }
 
@@ -174,7 +176,7 @@ static void settle_on_answer(void *arg, const struct rpc_answer *answer)
  * while those of its user are stricter, or looser. Model and effort wait. */
 static bool busy(struct acp *a)
 {
-	if (a->knob != KNOB_MODE)
+	if (a->setting.kind != KNOB_MODE)
 		return false;
 	acp_reply(a,
 		"模式改了，可是智能体的后台任务还在用原来的模式，这条消息没有处理。等它完成后再发，或者发 "
@@ -190,19 +192,19 @@ static bool busy(struct acp *a)
  * not brought again: the agent or its user may have changed it since, as at the end of planning. */
 static bool settle_one(struct acp *a, struct str *want)
 {
-	const char *applied = a->here->applied[a->knob];
-	bool any = wanted(a, a->knob, want);
+	const char *applied = a->here->applied[a->setting.kind];
+	bool any = wanted(a, a->setting.kind, want);
 	struct knob knob;
 
-	a->restored = !any && applied;
-	if (a->restored)
-		any = settle_default(a, a->knob, want);
-	if (!any || (!a->restored && applied && view_eqs(str_view(want), applied)))
+	a->setting.restored = !any && applied;
+	if (a->setting.restored)
+		any = settle_default(a, a->setting.kind, want);
+	if (!any || (!a->setting.restored && applied && view_eqs(str_view(want), applied)))
 		return false;
-	if (!knobs_read(&a->here->knobs, a->knob, &knob))
+	if (!knobs_read(&a->here->knobs, a->setting.kind, &knob))
 		return false; /* as effort, of a model that does not think */
 	if (view_eq(knob.now, str_view(want))) {
-		remember(a, a->knob, a->restored ? VIEW_NONE : str_view(want));
+		remember(a, a->setting.kind, a->setting.restored ? VIEW_NONE : str_view(want));
 		return false;
 	}
 	if (!knob_value(&knob, str_view(want))) {
@@ -211,7 +213,7 @@ static bool settle_one(struct acp *a, struct str *want)
 	}
 	if (work_busy(a, a->here))
 		return busy(a);
-	settle_send(a, a->knob, &knob, str_view(want), settle_on_answer);
+	settle_send(a, a->setting.kind, &knob, str_view(want), settle_on_answer);
 	return true;
 }
 
@@ -220,19 +222,21 @@ static void settle_next(struct acp *a)
 	struct str want = STR_INIT(KNOB_VALUE_MAX);
 	bool asked = false;
 
-	while (!asked && a->knob < KNOBS) {
+	while (!asked && a->setting.kind < KNOBS) {
 		str_reset(&want);
 		asked = settle_one(a, &want);
 		if (!asked)
-			a->knob++;
+			a->setting.kind++;
 	}
 	str_release(&want);
 	if (!asked)
-		order_go_on(a);
+		a->reached(a, SESSION_SETTLED);
 }
 
 void settle_begin(struct acp *a)
 {
-	a->knob = KNOB_MODEL;
+	if (a->here->made)
+		note_owns(a);
+	a->setting.kind = KNOB_MODEL;
 	settle_next(a);
 }

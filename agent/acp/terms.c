@@ -130,7 +130,7 @@ static void term_on_exit(void *arg, int code, int signal)
 
 static void refuse(struct term *t, int code, struct view why)
 {
-	service_refuse(t->acp, &t->create, code, why);
+	acp_refuse(t->acp, &t->create, code, why);
 	drop(t);
 }
 
@@ -243,17 +243,17 @@ void terms_create(struct acp *a, const struct rpc_id *id, const struct json *par
 	struct err e = ERR_INIT;
 
 	if (count(a) >= TERMS_MAX) {
-		service_refuse(a, id, RPC_INTERNAL,
+		acp_refuse(a, id, RPC_INTERNAL,
 			VIEW("there are as many terminals as there may be: release one first"));
 		return;
 	}
 	t = new_term(a, id);
 	if (!t) {
-		service_refuse(a, id, RPC_INTERNAL, VIEW("no memory"));
+		acp_refuse(a, id, RPC_INTERNAL, VIEW("no memory"));
 	} else if (put_args(t, params, &e) < 0) {
 		refuse(t, RPC_BAD_PARAMS, view_of(e.msg));
 	} else {
-		services_vouch(a, str_view(&t->line.text));
+		vouched_add(&a->vouched, str_view(&t->line.text));
 		asks_deed(a, id, "shell", str_view(&t->args), term_on_decided, t);
 	}
 }
@@ -269,7 +269,7 @@ static struct term *find(struct acp *a, const struct rpc_id *id, const struct js
 	for (struct term *t = a->terms; t; t = t->next)
 		if (!t->released && (t->terminal || t->exited) && view_eqs(name, t->id))
 			return t;
-	service_refuse(a, id, RPC_BAD_PARAMS, VIEW("there is no such terminal"));
+	acp_refuse(a, id, RPC_BAD_PARAMS, VIEW("there is no such terminal"));
 	return NULL;
 }
 
@@ -301,7 +301,7 @@ void terms_wait(struct acp *a, const struct rpc_id *id, const struct json *param
 	if (t->exited)
 		answer_exit(t, id);
 	else if (t->nwaits == WAITS_MAX)
-		service_refuse(a, id, RPC_INTERNAL, VIEW("too many wait for this terminal"));
+		acp_refuse(a, id, RPC_INTERNAL, VIEW("too many wait for this terminal"));
 	else
 		t->waits[t->nwaits++] = *id;
 }
@@ -345,7 +345,7 @@ static bool cancel_wait(struct term *t, const struct rpc_id *id)
 		if (strcmp(t->waits[i].json, id->json) != 0)
 			continue;
 		t->waits[i] = t->waits[--t->nwaits];
-		service_refuse(t->acp, id, RPC_CANCELLED, VIEW("it was taken back"));
+		acp_refuse(t->acp, id, RPC_CANCELLED, VIEW("it was taken back"));
 		return true;
 	}
 	return false;

@@ -52,8 +52,8 @@ void unasked_check(struct acp *a, const struct card *c)
 	struct tool_call call = { .turn = a->turn, .origin = a->origin, .foreign = true };
 	struct permission deed;
 
-	if (!a->tools || c->asked || !is_deed(c) || services_vouched(a, c->command) ||
-		services_vouched(a, c->path))
+	if (!a->tools || c->asked || !is_deed(c) || vouched_has(&a->vouched, c->command) ||
+		vouched_has(&a->vouched, c->path))
 		return;
 	permission_of_card(&deed, c, a->workspace);
 	call.id = c->id;

@@ -1,4 +1,4 @@
-/* agent/acp/work-private.h: an agent's background work: what work.c, result.c and seek.c share. */
+/* agent/acp/work-private.h: an agent's background work: what the files that see to it share. */
 #ifndef AGENT_ACP_WORK_PRIVATE_H
 #define AGENT_ACP_WORK_PRIVATE_H
 
@@ -16,11 +16,13 @@ struct work {
 	struct past *past;
 	struct timer *due, *wait; /* of the tasks; of the turn that is held or seeks its answer */
 	char *home;
-	char *reading;   /* the session that is being played back; NULL: none */
-	bool hooked;     /* hooks have been heard: they work */
-	bool busy;       /* it was told that there is background work */
-	struct str kept; /* what is remembered of it for the next start */
-	bool left;       /* what was remembered is still to be told */
+	char *reading; /* the session that is being played back; NULL: none */
+	void (*on_read)(struct acp *a, const char *session,
+		bool read); /* false: it cannot be had */
+	bool hooked;        /* hooks have been heard: they work */
+	bool busy;          /* it was told that there is background work */
+	struct str kept;    /* what is remembered of it for the next start */
+	bool left;          /* what was remembered is still to be told */
 
 	/* of the turn */
 	bool told;                         /* that it is held */
@@ -30,10 +32,10 @@ struct work {
 	char reason[TASKS_REASON_MAX + 1]; /* why its model has failed; "": nobody says */
 };
 
-/* work.c: a session's history is asked for; result_take and seek_take follow. False: it cannot be
- * had. */
-bool work_read(struct acp *a, const char *session);
-bool work_in_use(const struct acp *a, const char *session); /* it cannot be read now */
+/* reading.c: a session's history is asked for; on_read follows. False: it cannot be had. */
+bool reading_begin(struct acp *a, const char *session);
+bool reading_blocked(const struct acp *a, const char *session); /* not now */
+void reading_end(struct acp *a); /* nobody waits for it any more; nothing follows */
 
 /* result.c: what has come of background work, told to its user. */
 void result_notice(struct acp *a, const struct live *l, struct view text);

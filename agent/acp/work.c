@@ -7,43 +7,45 @@
 #define HOLD_DOUBT_MS 120000 /* and so often it is looked whether the end was missed */
 #define VARIABLE_MAX  ((size_t)8192)
 
-static void refresh(struct acp *a);
+/* --- What changes ----------------------------------------------------------------------------- */
 
-/* --- Reading a session's history -------------------------------------------------------------- */
-
-bool work_in_use(const struct acp *a, const char *session)
+bool work_busy(const struct acp *a, const struct live *l)
 {
-	return a->work->reading ||
-	       ((a->state == ACP_OPENING || a->state == ACP_ASKING || a->state == ACP_LOOKING ||
-			a->state == ACP_PROMPTING || a->state == ACP_PACKING ||
-			a->state == ACP_CANCELLING) &&
-		       view_eqs(str_view(&a->session), session));
+	return tasks_running(a->work->tasks, view_of(l->id)) > 0;
 }
 
-static void work_on_history(void *arg, const struct rpc_answer *answer);
-
-/* False: it cannot be read. */
-bool work_read(struct acp *a, const char *session)
+static bool is_held(const struct acp *a)
 {
-	struct rpc *rpc = link_rpc(a->link);
-
-	if (!rpc || !link_caps(a->link)->load || !(a->work->reading = strdup(session)))
-		return false;
-	past_begin(a->work->past);
-	session_put(a, rpc_request(rpc, "session/load"), view_of(session));
-	if (rpc_send_request(rpc, ACP_OPEN_MS, work_on_history, a, NULL, NULL) == 0)
-		return true;
-	free(a->work->reading);
-	a->work->reading = NULL;
-	return false;
+	return tasks_reviewing(a->work->tasks, view_of(a->here->id)) || pack_runs(a, a->here) ||
+	       (a->work->reading && strcmp(a->work->reading, a->here->id) == 0);
 }
 
-bool work_replays(struct acp *a, struct view session, const struct json *update)
+static void tell_busy(struct acp *a)
 {
-	if (!a->work->reading || !view_eqs(session, a->work->reading))
-		return false;
-	past_take(a->work->past, update);
-	return true;
+	struct engine_event ev = { .type = ENGINE_BUSY, .ok = tasks_busy(a->work->tasks) };
+
+	if (ev.ok == a->work->busy)
+		return;
+	a->work->busy = ev.ok;
+	if (a->engine.on_event)
+		a->engine.on_event(a->engine.arg, &ev);
+}
+
+/* What follows from whatever has changed. */
+static void refresh(struct acp *a)
+{
+	int64_t next = tasks_next(a->work->tasks);
+
+	if (next == INT64_MAX)
+		timer_disarm(a->work->due);
+	else
+		timer_arm(a->work->due, next - loop_now(a->loop));
+	tell_busy(a);
+	result_keep(a);
+	if (a->state == ACP_HOLDING && !is_held(a)) {
+		timer_disarm(a->work->wait);
+		a->reached(a, SESSION_FREE);
+	}
 }
 
 /* --- What is due ------------------------------------------------------------------------------ */
@@ -69,23 +71,7 @@ static void work_on_due(void *arg)
 		timer_arm(a->work->due, WORK_BLOCKED_MS);
 }
 
-/* --- A turn that is held ---------------------------------------------------------------------- */
-
-bool work_busy(const struct acp *a, const struct live *l)
-{
-	return tasks_running(a->work->tasks, view_of(l->id)) > 0;
-}
-
-bool work_reviews(const struct acp *a, const struct live *l)
-{
-	return tasks_reviewing(a->work->tasks, view_of(l->id));
-}
-
-static bool is_held(const struct acp *a)
-{
-	return work_reviews(a, a->here) || pack_runs(a, a->here) ||
-	       (a->work->reading && strcmp(a->work->reading, a->here->id) == 0);
-}
+/* --- A turn that waits ------------------------------------------------------------------------ */
 
 /* What is not heard of ends at its own time. */
 static void hold_for(struct acp *a, int64_t ms)
@@ -140,35 +126,12 @@ static void work_on_wait(void *arg)
 	refresh(a);
 }
 
-/* What the agent has set may be another's since: it is brought once more. */
-static void taken_up(struct live *l, const struct json *result)
+/* The history of a session is there, or cannot be had. */
+static void work_on_read(struct acp *a, const char *session, bool read)
 {
-	(void)knobs_take(&l->knobs, result);
-	l->fresh = true;
-	for (int i = 0; i < KNOBS; i++) {
-		free(l->applied[i]);
-		l->applied[i] = NULL;
-	}
-}
-
-static void work_on_history(void *arg, const struct rpc_answer *answer)
-{
-	struct acp *a = arg;
-	char *session = a->work->reading;
-	struct live *l;
-
-	if (answer->end == RPC_GONE || !session)
-		return; /* the link tells */
-	a->work->reading = NULL;
-	past_end(a->work->past);
-	l = session_find(a, view_of(session));
-	if (l && answer->end == RPC_RESULT)
-		taken_up(l, answer->result);
-	result_take(a, session, answer->end == RPC_RESULT);
+	result_take(a, session, read);
 	if (a->state == ACP_SEEKING && view_eqs(str_view(&a->session), session))
 		seek_take(a);
-	free(session);
-	past_begin(a->work->past);
 	refresh(a);
 }
 
@@ -193,35 +156,6 @@ static bool work_on_hook(void *arg, const struct hook *h)
 	return true;
 }
 
-/* --- What follows from all that --------------------------------------------------------------- */
-
-static void tell_busy(struct acp *a)
-{
-	struct engine_event ev = { .type = ENGINE_BUSY, .ok = tasks_busy(a->work->tasks) };
-
-	if (ev.ok == a->work->busy)
-		return;
-	a->work->busy = ev.ok;
-	if (a->engine.on_event)
-		a->engine.on_event(a->engine.arg, &ev);
-}
-
-static void refresh(struct acp *a)
-{
-	int64_t next = tasks_next(a->work->tasks);
-
-	if (next == INT64_MAX)
-		timer_disarm(a->work->due);
-	else
-		timer_arm(a->work->due, next - loop_now(a->loop));
-	tell_busy(a);
-	result_keep(a);
-	if (a->state == ACP_HOLDING && !is_held(a)) {
-		timer_disarm(a->work->wait);
-		settle_begin(a);
-	}
-}
-
 void work_turn_done(struct acp *a)
 {
 	timer_disarm(a->work->wait);
@@ -237,8 +171,7 @@ void work_down(struct acp *a)
 	struct work *w = a->work;
 	struct task *k = NULL;
 
-	free(w->reading);
-	w->reading = NULL;
+	reading_end(a);
 	timer_disarm(w->wait);
 	while ((k = tasks_each(w->tasks, VIEW_NONE, TASK_ENDED, k)) != NULL)
 		result_tell(a, k);
@@ -298,6 +231,7 @@ int work_open(struct acp *a, const struct acp_env *env, struct err *e)
 
 	if (!w)
 		return err_set(e, E_NOMEM, "background work");
+	w->on_read = work_on_read;
 	w->home = strdup(env->hooks_home ? env->hooks_home : "");
 	if (!w->home)
 		return err_set(e, E_NOMEM, "background work");
