@@ -131,6 +131,17 @@ struct engine_event {
 
 typedef void engine_event_cb(void *arg, const struct engine_event *ev);
 
+#define ENGINE_JOB_MAX ((size_t)100)
+
+/* Something that is done in the background. */
+struct engine_job {
+	struct view what; /* safe, at most ENGINE_JOB_MAX bytes */
+	int64_t age_ms;
+	bool ended; /* it is over; what has come of it is still to be told */
+};
+
+typedef void engine_job_cb(void *arg, const struct engine_job *job);
+
 /* A command that needs the agent's answer is taken as a turn: see `commands`. */
 enum engine_command {
 	ENGINE_CMD_NEW,     /* begin a new conversation under this key */
@@ -169,6 +180,8 @@ struct engine_ops {
 	const char *const *(*commands)(const struct engine *g);
 	/* One line for status: "react, moonshot kimi-k2 at api.moonshot.cn". */
 	void (*describe)(const struct engine *g, struct str *out);
+	/* What is done outside of any turn, and ends with the engine: one call for each. Optional. */
+	void (*jobs)(const struct engine *g, engine_job_cb *each, void *arg);
 };
 
 /* A file for the user of this turn, as it is now. 0: it will be sent behind the answer. -1: it will

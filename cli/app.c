@@ -229,6 +229,25 @@ static void put_engine(struct app *a, struct json_out *w)
 	str_release(&s);
 }
 
+static void put_job(void *arg, const struct engine_job *job)
+{
+	struct json_out *w = arg;
+
+	json_open(w, NULL);
+	json_put_str(w, "what", job->what);
+	json_put_int(w, "age_s", job->age_ms / 1000);
+	json_put_z(w, "state", job->ended ? "ended" : "running");
+	json_close(w);
+}
+
+static void put_background(struct app *a, struct json_out *w)
+{
+	json_open_array(w, "background");
+	if (a->shop.engine->ops->jobs)
+		a->shop.engine->ops->jobs(a->shop.engine, put_job, w);
+	json_close_array(w);
+}
+
 int app_status_json(struct app *a, struct str *out, struct err *e)
 {
 	struct control_status s;
@@ -250,6 +269,7 @@ int app_status_json(struct app *a, struct str *out, struct err *e)
 	put_link(&w, &link);
 	put_work(&w, &s);
 	put_engine(a, &w);
+	put_background(a, &w);
 	json_put_z(&w, "workspace", a->shop.workspace);
 	tools_confinement(a->shop.tools, &confinement);
 	json_put_z(&w, "sandbox", str_cstr(&confinement));

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "channel/daemon.h"
 #include "cli/app.h"
+#include "cli/background.h"
 #include "cli/hooks.h"
 
 enum {
@@ -179,6 +180,8 @@ int cmd_stop(const struct home *h, int argc, char **argv)
 	(void)argv;
 	if (argc > 1)
 		return say_usage("stop", "stop takes no arguments");
+	if (background_warn(h, &e) < 0)
+		return say_err(&e);
 	if (daemon_stop(h->dir, STOP_WAIT_MS, &e) == 0) {
 		puts("kairo has stopped");
 		return EXIT_DONE;

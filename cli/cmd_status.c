@@ -7,6 +7,7 @@
 #include "account/account.h"
 #include "base/json.h"
 #include "channel/daemon.h"
+#include "cli/background.h"
 #include "cli/app.h"
 #include "cli/client.h"
 
@@ -105,6 +106,7 @@ static void print_status(const struct json *j)
 	print_link(j);
 	print_work(j);
 	line("engine", text_of(j, "engine", buf, sizeof(buf)));
+	background_print(j, "background   ", "             ");
 	line("workspace", text_of(j, "workspace", buf, sizeof(buf)));
 	line("sandbox", text_of(j, "sandbox", buf, sizeof(buf)));
 	json_each(w, json_member(j, "warnings")) {

@@ -257,6 +257,7 @@ bool work_hold(struct acp *a);
 bool work_busy(const struct acp *a, const struct live *l); /* tasks run in that session */
 void work_turn_done(struct acp *a);                        /* it is over, whatever it was */
 void work_describe(const struct acp *a, struct str *out);
+void work_jobs(const struct acp *a, engine_job_cb *each, void *arg);
 
 /* reading.c: is this session's history being played back for us? Then the update is taken. */
 bool reading_take(struct acp *a, struct view session, const struct json *update);

@@ -229,6 +229,11 @@ static void acp_describe(const struct engine *g, struct str *out)
 		(void)str_addf(out, "; MCP servers not handed over: %s", str_cstr(&a->unserved));
 }
 
+static void acp_jobs(const struct engine *g, engine_job_cb *each, void *arg)
+{
+	work_jobs((const struct acp *)g, each, arg);
+}
+
 static void free_settings(char *settings[KNOBS])
 {
 	for (int i = 0; i < KNOBS; i++) {
@@ -293,6 +298,7 @@ static const struct engine_ops acp_ops = {
 	.close = acp_close,
 	.commands = known_commands,
 	.describe = acp_describe,
+	.jobs = acp_jobs,
 };
 
 /* --- Opening ---------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ void result_notice(struct acp *a, const struct live *l, struct view text)
 		a->engine.on_event(a->engine.arg, &ev);
 }
 
-static void add_name(const struct task *k, struct str *out)
+void result_name(const struct task *k, struct str *out)
 {
 	(void)text_visible(view_of(k->what[0] ? k->what : k->id), out);
 }
@@ -33,7 +33,7 @@ static void say_what(const struct live *l, const struct task *k, struct str *out
 	else
 		(void)str_adds(out,
 			k->failed ? "Background task failed: " : "Background task finished: ");
-	add_name(k, out);
+	result_name(k, out);
 }
 
 /* As code, with a fence that it does not hold. */
@@ -122,7 +122,7 @@ void result_lost(struct acp *a, struct task *k, bool gone)
 
 	if (l) {
 		(void)str_adds(&out, words[gone][l->zh]);
-		add_name(k, &out);
+		result_name(k, &out);
 		result_notice(a, l, str_view(&out));
 	}
 	task_told(k);
@@ -139,7 +139,7 @@ static void keep_task(struct acp *a, const struct task *k, struct str *out)
 	if (!l || !l->key || strpbrk(l->key, "\t\n"))
 		return;
 	(void)str_addf(out, "%s\t%s\t", l->zh ? "zh" : "en", l->key);
-	add_name(k, out);
+	result_name(k, out);
 	(void)str_addc(out, '\n');
 }
 

@@ -39,7 +39,8 @@ void reading_end(struct acp *a); /* nobody waits for it any more; nothing follow
 
 /* result.c: what has come of background work, told to its user. */
 void result_notice(struct acp *a, const struct live *l, struct view text);
-void result_tell(struct acp *a, struct task *k); /* by what the task itself has to show */
+void result_name(const struct task *k, struct str *out); /* what it does, made safe */
+void result_tell(struct acp *a, struct task *k);         /* by what the task itself has to show */
 /* What runs is remembered, for it ends with us; and told at the next start. */
 int result_open(struct acp *a, struct err *e);
 void result_keep(struct acp *a);

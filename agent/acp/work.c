@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 #define HOLD_TOLD_MS  15000  /* a message that is held so long is told of it */
 #define HOLD_DOUBT_MS 120000 /* and so often it is looked whether the end was missed */
 #define VARIABLE_MAX  ((size_t)8192)
@@ -189,6 +191,28 @@ void work_describe(const struct acp *a, struct str *out)
 		(void)str_addf(out, ", %zu background task%s", n, n == 1 ? "" : "s");
 	else if (tasks_busy(a->work->tasks))
 		(void)str_adds(out, ", background work ends");
+}
+
+static void work_job(const struct acp *a, const struct task *k, engine_job_cb *each, void *arg)
+{
+	struct str what = STR_INIT(8 * TASKS_WHAT_MAX);
+	struct engine_job job = { .age_ms = loop_now(a->loop) - k->began,
+		.ended = k->state == TASK_ENDED };
+
+	result_name(k, &what);
+	job.what = view_cut(str_view(&what), utf8_cut(str_view(&what), ENGINE_JOB_MAX));
+	each(arg, &job);
+	str_release(&what);
+}
+
+void work_jobs(const struct acp *a, engine_job_cb *each, void *arg)
+{
+	for (int state = TASK_RUNNING; state <= TASK_ENDED; state++) {
+		struct task *k = NULL;
+
+		while ((k = tasks_each(a->work->tasks, VIEW_NONE, (enum task_state)state, k)))
+			work_job(a, k, each, arg);
+	}
 }
 
 /* --- Opening ---------------------------------------------------------------------------------- */

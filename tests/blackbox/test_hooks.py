@@ -3,7 +3,7 @@
 import json
 import os
 
-from harness import Case, main
+from harness import BUILD, Case, main, wait_for
 from terminal import Terminal
 
 PLUGIN = "kairo-hook-relay"
@@ -82,6 +82,38 @@ class Hooks(Case):
     def test_what_it_takes_is_said(self):
         self.assertIn("status|install|remove", self.hooks("more", code=2).err)
         self.assertIn("status|install|remove", self.hooks("install", "now", code=2).err)
+
+    def works_in_the_background(self, *tasks):
+        """A Kimi that is scripted (tests/agent/acp_agent.c): its first answer leaves these at work."""
+        agent = os.path.join(BUILD, "tests", "agent", "acp_agent")
+        begun = [{"hook": {"hook_event_name": "TaskStarted", "session_id": "$session", "task_id": "b%d" % i,
+                           "kind": "process", "description": what, "status": "running", "detached": True,
+                           "started_at": 1}} for i, what in enumerate(tasks)]
+        with open(os.path.join(self.folder, "bin", "script"), "w", encoding="utf-8") as f:
+            json.dump({"session/prompt": begun + [
+                {"update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "They run."}}},
+                {"result": {"stopReason": "end_turn"}}]}, f)
+        with open(os.path.join(self.folder, "bin", "kimi"), "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\n[ $1 = acp ] || exec echo 2.1.0\ncd %s/bin && exec %s script record\n" %
+                    (self.folder, agent))
+        self.kairo.config(language="en", acp__hooks="on", acp__write=[os.path.join(self.folder, "bin"), os.path.dirname(agent)])
+        self.kairo.start()
+        self.assertEqual(self.kairo.status()["background"], [])
+        self.assertEqual(self.ask("begin"), ["They run."])
+
+    def test_what_works_in_the_background_is_listed_and_named_by_what_ends_it(self):
+        self.works_in_the_background("Counts the herons", "Builds\x1b[2J it")
+        found = wait_for(lambda: len(self.kairo.status()["background"]) == 2 and self.kairo.status()["background"], "both")
+        self.assertEqual([(j["what"], j["state"]) for j in found],
+                         [("Counts the herons", "running"), ("Builds\\x1b[2J it", "running")])
+        self.assertTrue(all(j["age_s"] >= 0 for j in found))
+        self.assertRegex(self.kairo.run("status").out,
+                         r"(?m)^background   Counts the herons, for \d+ s\n             Builds\\x1b\[2J it, for \d+ s\n")
+        named = r"^this ends what the agent does in the background:\n  Counts the herons, for \d+ s\n  Builds\\x1b\[2J it, for \d+ s\n" \
+                r"kairo has stopped\n"
+        self.assertRegex(self.kairo.run("restart").out, named)
+        self.assertNotIn("background", self.kairo.run("status").out)
+        self.assertEqual(self.kairo.stop().out, "kairo has stopped\n")
 
     def test_on_installs_it_at_the_start(self):
         self.kairo.run("config", "set", "acp.hooks", "on")

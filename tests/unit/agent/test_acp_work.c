@@ -16,9 +16,13 @@
 
 #define OF(event, more) \
 	"{\"hook\":{\"hook_event_name\":\"" event "\",\"session_id\":\"$session\"" more "}}"
-#define STARTED(id) \
-	OF("TaskStarted", ",\"task_id\":\"" id "\",\"kind\":\"process\",\"description\":\"Counts " \
-			  "herons\",\"status\":\"running\",\"detached\":true,\"started_at\":1")
+#define STARTED_AS(id, what) \
+	OF("TaskStarted", ",\"task_id\":\"" id "\",\"kind\":\"process\",\"description\":\"" what \
+			  "\",\"status\":\"running\",\"detached\":true,\"started_at\":1")
+#define STARTED(id) STARTED_AS(id, "Counts herons")
+#define TEN         "鹭鹭鹭鹭鹭鹭鹭鹭鹭鹭"
+#define LONG        "\\u001b[2J" TEN TEN TEN TEN
+#define CUT         "\\x1b[2J" TEN TEN TEN "鹭" /* 100 bytes */
 #define ENDED_AS(id, how) \
 	OF("Notification", \
 		",\"source_kind\":\"background_task\",\"notification_type\":\"task." how \
@@ -733,6 +737,31 @@ static void it_stands_in_the_status(void **state)
 	str_release(&said);
 }
 
+static void add_job(void *arg, const struct engine_job *job)
+{
+	str_addf(arg, "{%s %.*s %lld}", job->ended ? "ended" : "running", VIEW_FMT(job->what),
+		(long long)job->age_ms / 1000);
+}
+
+static void each_is_named_with_its_age(void **state)
+{
+	struct fix *f = *state;
+	struct str said = STR_INIT(4096);
+
+	with_hooks(f,
+		BEGINS("," STARTED("b2") "," ENDED("b2") "," STARTED_AS("b3", LONG)) LOADS("") "}");
+	f->engine->ops->jobs(f->engine, add_job, &said);
+	assert_string_equal("", str_cstr(&said));
+	ask(f, "hello");
+	for (int i = 0; i < PATIENCE && count(f, "=== hook 204") < 4; i++)
+		step(f);
+	loop_turn_clock(f->loop, 4200);
+	f->engine->ops->jobs(f->engine, add_job, &said);
+	assert_string_equal("{running Counts herons 4}{running " CUT " 4}{ended Counts herons 4}",
+		str_cstr(&said));
+	str_release(&said);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -770,6 +799,7 @@ int main(void)
 		T(a_new_conversation_leaves_it_at_work),
 		T(what_our_own_end_has_cut_short_is_told_at_the_next_start),
 		T(it_stands_in_the_status),
+		T(each_is_named_with_its_age),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

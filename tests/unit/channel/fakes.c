@@ -437,7 +437,7 @@ static void engine_describe(const struct engine *e, struct str *out)
 }
 
 static const struct engine_ops engine_ops = { "fake", engine_start, engine_cancel, engine_answer,
-	engine_command, engine_close, engine_commands, engine_describe };
+	engine_command, engine_close, engine_commands, engine_describe, NULL };
 
 void fake_engine_open(struct fake_engine *g, struct loop *l, struct db *db)
 {
