@@ -101,7 +101,7 @@ class Demo(unittest.TestCase):
             with open(out.name, errors="replace") as f:
                 return f.read()
         self.said = said
-        wait_for(lambda: p.poll() is not None or "link: up" in said(), "the demo to run")
+        wait_for(lambda: p.poll() is not None or "link: starting" in said(), "the demo to run")
         self.assertIsNone(p.poll(), said())
         self.assertRegex(said(), r"The phone:  http://127\.0\.0\.1:\d+\n")
         folder = [os.path.join(self.folder, name) for name in os.listdir(self.folder) if name != "out"]
