@@ -193,6 +193,15 @@ class Machine(Doctor):
             self.assertIn("run kairo as the owner of the workspace", found[2])
         self.assertIn("user: 65534, who cannot read what is received", found[1])
 
+    def test_further_folders_to_read(self):
+        for path, word in (("/", "cannot be /"), (self.kairo.home, "lie in one another")):
+            self.kairo.config(sandbox__read=[path])
+            self.only("sandbox", word, "kairo config set sandbox.read")
+            self.assertIn(word, self.kairo.start(code=1).err)
+        self.kairo.config(sandbox__read=["/usr/share", "/no/such"])
+        found = self.doctor(0)["sandbox"]
+        self.assertEqual((found[0], found[1]), ("warn", "sandbox.read: /no/such: No such file or directory"))
+
     @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_a_workspace_that_cannot_be_written(self):
         os.chmod(self.kairo.workspace, 0o500)
