@@ -26,6 +26,8 @@ struct sse {
 
 static const char bom[3] = { '\xef', '\xbb', '\xbf' };
 
+#define FIELD_MAX (sizeof("event: ") - 1) /* what stands on a line before a value we keep */
+
 int sse_open(struct sse **out, size_t event_max, size_t total_max, sse_cb *cb, void *arg,
 	struct err *e)
 {
@@ -36,7 +38,7 @@ int sse_open(struct sse **out, size_t event_max, size_t total_max, sse_cb *cb, v
 	if (!s)
 		return err_set(e, E_NOMEM, "event stream");
 	s->left = total_max;
-	s->line = STR_INIT(event_max);
+	s->line = STR_INIT(event_max + FIELD_MAX);
 	s->type = STR_INIT(event_max);
 	s->data = STR_INIT(event_max);
 	s->cb = cb;
@@ -80,17 +82,28 @@ static int dispatch(struct sse *s)
 	return 1;
 }
 
+static int take_data(struct sse *s, struct view value, struct err *e)
+{
+	if ((s->has_data && str_addc(&s->data, '\n') < 0) || str_add(&s->data, value) < 0)
+		return fail(s, e, "an event is too long");
+	s->has_data = true;
+	return 0;
+}
+
+static int take_type(struct sse *s, struct view value, struct err *e)
+{
+	str_reset(&s->type);
+	return str_add(&s->type, value) < 0 ? fail(s, e, "an event type is too long") : 0;
+}
+
 static int take_field(struct sse *s, struct view name, struct view value, struct err *e)
 {
-	if (view_eqs(name, "data")) {
-		if ((s->has_data && str_addc(&s->data, '\n') < 0) || str_add(&s->data, value) < 0)
-			return fail(s, e, "an event is too long");
-		s->has_data = true;
-	} else if (view_eqs(name, "event")) {
-		str_reset(&s->type);
-		if (str_add(&s->type, value) < 0)
-			return fail(s, e, "an event type is too long");
-	}
+	if (view_eqs(name, "data"))
+		return take_data(s, value, e);
+	if (view_eqs(name, "event"))
+		return take_type(s, value, e);
+	if (view_eqs(name, "error")) /* of llama.cpp, in place of the two */
+		return take_type(s, name, e) < 0 ? -1 : take_data(s, value, e);
 	return 0; /* id, retry and what we do not know */
 }
 

@@ -254,19 +254,38 @@ static void check_limit(const char *in, size_t event, int want_rc, const char *w
 	check_all(view_of(in), (struct limits){ event, 100 }, 0, want_rc, want);
 }
 
+/* What a value may have, however it is introduced, and seven bytes more of a line without one. */
 static void holds_a_line_to_its_limit(void **state)
 {
 	(void)state;
-	/* "data: 4567" has 10 bytes. */
-	check_limit("data: 456\n\n", 10, 0, "<|456>");
-	check_limit("data: 4567\n\n", 10, 0, "<|4567>");
-	check_limit("data: 45678\n\n", 10, -1, "");
-	check_limit("data: 45678", 10, -1, "");
-	check_limit(": comment text\n", 10, -1, "");
+	check_limit("data: 456789012\n\n", 10, 0, "<|456789012>");
+	check_limit("data: 4567890123\n\n", 10, 0, "<|4567890123>");
+	check_limit("data: 45678901234\n\n", 10, -1, "");
+	check_limit("data: 45678901234", 10, -1, "");
+	check_limit("data:4567890123\n\n", 10, 0, "<|4567890123>");
+	check_limit("data:45678901234\n\n", 10, -1, "");
+	check_limit("event: 4567890123\ndata\n\n", 10, 0, "<4567890123|>");
+	check_limit("event: 45678901234\ndata\n\n", 10, -1, "");
+	check_limit(": 17 bytes long..\n", 10, 0, "");
+	check_limit(": 18 bytes long...\n", 10, -1, "");
 	/* The byte order mark is not counted. */
 	check_limit("\xef\xbb\xbf"
-		    "data: 4567\n\n",
-		10, 0, "<|4567>");
+		    "data: 4567890123\n\n",
+		10, 0, "<|4567890123>");
+}
+
+/* Beyond the standard: llama.cpp's server, until late in 2025. */
+static void takes_an_error_field_for_an_event_of_that_type(void **state)
+{
+	static const struct sample samples[] = {
+		{ B("error: {\"code\":400}\n\ndata: [DONE]\n\n"),
+			"<error|{\"code\":400}><|[DONE]>" },
+		{ B("data: x\n\nerror:boom"), "<|x><error|boom>" },
+		{ B("errors: x\nError: y\n\n"), "" },
+	};
+
+	(void)state;
+	CHECK(samples);
 }
 
 static void holds_an_event_to_its_limit(void **state)
@@ -331,6 +350,7 @@ int main(void)
 		cmocka_unit_test(stops_when_the_callback_says_so),
 		cmocka_unit_test(stays_stopped_and_stays_failed),
 		cmocka_unit_test(holds_a_line_to_its_limit),
+		cmocka_unit_test(takes_an_error_field_for_an_event_of_that_type),
 		cmocka_unit_test(holds_an_event_to_its_limit),
 		cmocka_unit_test(holds_the_stream_to_its_limit),
 		cmocka_unit_test(takes_hostile_streams_in_one_pass),
