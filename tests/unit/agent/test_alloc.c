@@ -200,6 +200,7 @@ static void faults(void **state)
 	torture(describe_fault);
 }
 
+static struct db *db;
 static struct history *history;
 static int64_t session;
 
@@ -248,9 +249,31 @@ static int summarise_and_replace(void)
 	return rc;
 }
 
+/* Taken back each time: nothing piles up, and the disk is not waited for. */
+static int in_vain(int (*scene)(void))
+{
+	struct err e = ERR_INIT;
+	int rc;
+
+	if (db_begin(db, &e) < 0)
+		return -1;
+	rc = scene();
+	db_rollback(db);
+	return rc;
+}
+
+static int keep_and_load_in_vain(void)
+{
+	return in_vain(keep_and_load);
+}
+
+static int summarise_and_replace_in_vain(void)
+{
+	return in_vain(summarise_and_replace);
+}
+
 static void histories(void **state)
 {
-	struct db *db;
 	struct err e = ERR_INIT;
 
 	(void)state;
@@ -258,8 +281,8 @@ static void histories(void **state)
 	assert_int_equal(0, db_open(&db, TEST_BUILD_DIR "/alloc-test.db", &e));
 	assert_int_equal(0, history_open(&history, db, NULL, &e));
 	assert_int_equal(0, history_session(history, "me", 1, &session, &e));
-	torture(keep_and_load);
-	torture(summarise_and_replace);
+	torture(keep_and_load_in_vain);
+	torture(summarise_and_replace_in_vain);
 	assert_false(db_in_transaction(db));
 	history_close(&history);
 	db_close(&db);
