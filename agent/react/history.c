@@ -475,7 +475,7 @@ static size_t msg_bytes(const struct msg *m)
 	size_t n = m->n + view_of(m->thought).n;
 
 	for (size_t i = 0; i < m->ncalls; i++)
-		n += strlen(m->calls[i].args);
+		n += 2 * strlen(m->calls[i].args); /* as text in JSON, at most */
 	return n;
 }
 

@@ -12,6 +12,7 @@
 
 #include "agent/react/history.h"
 #include "agent/react/prompt.h"
+#include "agent/react/stream.h"
 #include "base/db/db.h"
 
 struct fix {
@@ -308,6 +309,34 @@ static void a_very_long_round_loses_its_oldest_calls(void **state)
 	talk_release(&back);
 }
 
+/* What is all quotes and backslashes is twice as long where it is kept. */
+static void a_round_is_kept_without_calls_that_are_too_big(void **state)
+{
+	struct fix *f = *state;
+	struct talk t = TALK_INIT, back = TALK_INIT;
+	struct str args = STR_INIT(STREAM_ARGS_MAX);
+	struct err e = ERR_INIT;
+	struct msg *m;
+
+	say(&t, ROLE_USER, "q");
+	m = talk_add(&t, ROLE_ASSISTANT, VIEW_NONE);
+	(void)str_adds(&args, "{\"a\":\"");
+	while (args.n < STREAM_ARGS_MAX - 3)
+		(void)str_adds(&args, "\\\"");
+	(void)str_adds(&args, "\"}");
+	assert_int_equal(0, msg_add_call(m, VIEW("c1"), VIEW("f"), str_view(&args)));
+	assert_int_equal(0, msg_add_call(m, VIEW("c2"), VIEW("f"), str_view(&args)));
+	assert_non_null(talk_add_result(&t, "c1", VIEW("r")));
+	assert_non_null(talk_add_result(&t, "c2", VIEW("r")));
+	say(&t, ROLE_ASSISTANT, "a");
+	assert_int_equal(0, history_save(f->h, f->session, &t, 0, 2, &e));
+	assert_int_equal(2, load(f, UINT64_MAX, &back));
+	assert_true(talk_round_valid(&back, 0, back.n));
+	talk_release(&t);
+	talk_release(&back);
+	str_release(&args);
+}
+
 /* --- The prompt ------------------------------------------------------------------------------- */
 
 static int prompt_of(const struct talk *t, size_t current, int64_t window, struct str *out)
@@ -481,6 +510,7 @@ int main(void)
 		T(damaged_rounds_never_reach_a_prompt),
 		T(keeps_at_most_a_thousand_messages),
 		T(a_very_long_round_loses_its_oldest_calls),
+		T(a_round_is_kept_without_calls_that_are_too_big),
 		T(a_hundred_conversations_are_kept),
 		T(a_clock_set_back_does_not_forget_the_open_conversation),
 		cmocka_unit_test(a_prompt_says_what_matters),
