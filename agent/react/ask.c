@@ -69,6 +69,15 @@ void react_ask(struct react *r)
 
 /* --- Answers ---------------------------------------------------------------------------------- */
 
+static uint64_t out_tokens(const struct stream *s)
+{
+	uint64_t n = tokens_of(stream_text(s)) + tokens_of(stream_thought(s));
+
+	for (size_t i = 0; i < stream_calls(s); i++)
+		n += tokens_of(stream_call(s, i).args);
+	return n;
+}
+
 void ask_count(struct react *r, const struct stream *s, bool answered)
 {
 	struct stream_usage u = stream_usage(s);
@@ -83,13 +92,10 @@ void ask_count(struct react *r, const struct stream *s, bool answered)
 		r->usage.cached += u.cached;
 	} else {
 		r->usage.unknown++;
-		u.in = r->asked_tokens;
-		u.out = tokens_of(stream_text(s)) + tokens_of(stream_thought(s));
-		for (size_t i = 0; i < stream_calls(s); i++)
-			u.out += tokens_of(stream_call(s, i).args);
 	}
-	r->tokens_in += u.in;
-	r->tokens_out += u.out;
+	/* A figure that is missing, or was not believed, is no reason to go on for ever. */
+	r->tokens_in += u.in > 0 ? u.in : r->asked_tokens;
+	r->tokens_out += u.out > 0 ? u.out : out_tokens(s);
 	ev.tokens_in = r->tokens_in;
 	ev.tokens_out = r->tokens_out;
 	react_emit(r, &ev);

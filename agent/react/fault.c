@@ -31,15 +31,22 @@ static void set_status(struct fault *f, int64_t n)
 		f->status = (int)n;
 }
 
+/* Text itself, or that of the first in a list of errors. */
+static bool text_of(const struct json *j, struct view *out)
+{
+	if (j && json_type(j) == JSON_ARRAY)
+		j = json_first(j);
+	if (j && json_type(j) == JSON_OBJECT)
+		j = json_member(j, json_member(j, "msg") ? "msg" : "message");
+	return j && json_str(j, out) == 0 && out->n > 0;
+}
+
 /* A member that holds text, under any of its usual names. */
 static bool take_text(const struct json *obj, const char *const *names, struct view *out)
 {
-	for (; *names; names++) {
-		const struct json *j = json_member(obj, *names);
-
-		if (j && json_str(j, out) == 0 && out->n > 0)
+	for (; *names; names++)
+		if (text_of(json_member(obj, *names), out))
 			return true;
-	}
 	return false;
 }
 
@@ -66,7 +73,7 @@ static void take_code(struct fault *f, const struct json *obj, const char *name)
 static void take_object(struct fault *f, const struct json *obj)
 {
 	static const char *const texts[] = { "message", "error_message", "msg", "detail",
-		"status_msg", "error_msg", "error", NULL };
+		"status_msg", "error_msg", "error", "errors", NULL };
 	static const char *const codes[] = { "code", "type", "error_type", "status", "status_code",
 		"error_code", "http_code", NULL };
 	struct view text;
@@ -77,11 +84,16 @@ static void take_object(struct fault *f, const struct json *obj)
 		take_code(f, obj, codes[i]);
 }
 
-/* "error" itself: an object, a text, or a text that is JSON again. */
-static bool take_error(struct fault *f, const struct json *error)
+/* "error" itself: an object, a text, a list of these, a number, or just true. */
+static bool take_error(struct fault *f, const struct json *event)
 {
+	const struct json *error = json_member(event, "error");
 	struct view text;
+	bool yes = false;
+	int64_t n;
 
+	if (error && json_type(error) == JSON_ARRAY)
+		error = json_first(error);
 	if (!error)
 		return false;
 	switch (json_type(error)) {
@@ -95,6 +107,12 @@ static bool take_error(struct fault *f, const struct json *error)
 			return false;
 		set_message(f, text);
 		return true;
+	case JSON_NUMBER:
+		if (json_int(error, &n) < 0 || n == 0)
+			return false;
+		set_status(f, n);
+		return true;
+	case JSON_BOOL: return json_get_bool(event, "error", JSON_REQUIRED, &yes, NULL) > 0 && yes;
 	default: return false;
 	}
 }
@@ -115,12 +133,16 @@ static bool take_envelope(struct fault *f, const struct json *root, const char *
 
 static bool says_error(const struct json *root)
 {
-	static const char *const words[] = { "error_message", "error_type", "error_msg", NULL };
+	static const char *const words[] = { "error_message", "error_type", "error_msg", "errors",
+		NULL };
 	const struct json *object = json_member(root, "object"), *code = json_member(root, "code");
 	struct view text;
+	bool success = true;
 	int64_t n;
 
 	if (take_text(root, words, &text))
+		return true;
+	if (json_get_bool(root, "success", JSON_OPTIONAL, &success, NULL) > 0 && !success)
 		return true;
 	if (object && json_str(object, &text) == 0 && view_eqs(text, "error"))
 		return true;
@@ -131,11 +153,13 @@ static bool says_error(const struct json *root)
 
 bool fault_in_event(struct fault *f, const struct json *event, bool always)
 {
+	if (json_type(event) == JSON_ARRAY && json_first(event)) /* one provider wraps it so */
+		event = json_first(event);
 	if (json_type(event) != JSON_OBJECT) {
 		f->found = f->found || always;
 		return always;
 	}
-	if (take_error(f, json_member(event, "error")))
+	if (take_error(f, event))
 		take_object(f, event); /* some put the code beside it */
 	else if (!take_envelope(f, event, "base_resp", "status_code") &&
 		 !take_envelope(f, event, "header", "code")) {
@@ -147,6 +171,48 @@ bool fault_in_event(struct fault *f, const struct json *event, bool always)
 	return true;
 }
 
+/* --- Bodies ----------------------------------------------------------------------------------- */
+
+/* Some send even this as an event. */
+static struct view unframed(struct view body)
+{
+	if (view_starts(body, VIEW("event:")))
+		body = view_trim(view_from(body, view_find(body, '\n')));
+	if (view_starts(body, VIEW("data:")))
+		body = view_trim(view_cut(view_from(body, 5), view_find(body, '\n')));
+	return body;
+}
+
+/* What the first member of this name says in JSON that breaks off, as far as it goes. */
+static void take_broken(struct fault *f, struct view body, const char *name,
+	void (*set)(struct fault *f, struct view v))
+{
+	struct str text = STR_INIT(FAULT_EVIDENCE_MAX + 2);
+	const char *at = memmem(body.p, body.n, name, strlen(name));
+	struct json *j = NULL;
+	struct view v;
+	size_t n = 1;
+
+	if (!at)
+		return;
+	v = view_trim(view_from(body, (size_t)(at - body.p) + strlen(name)));
+	if (!view_starts(v, VIEW(":")))
+		return;
+	v = view_trim(view_from(v, 1));
+	while (n < v.n && v.p[n] != '"')
+		n += v.p[n] == '\\' ? 2 : 1;
+	for (size_t cut = 0; !j && cut < n && cut < 6; cut++) { /* it may end within an escape */
+		str_reset(&text);
+		(void)str_add(&text, view_cut(v, n - cut));
+		(void)str_addc(&text, '"');
+		(void)json_read(&j, str_view(&text), &json_limits_message, NULL);
+	}
+	if (j && json_str(j, &v) == 0 && v.n > 0)
+		set(f, v);
+	json_free(&j);
+	str_release(&text);
+}
+
 void fault_in_body(struct fault *f, int status, struct view body)
 {
 	struct json_limits lim = json_limits_message;
@@ -155,14 +221,14 @@ void fault_in_body(struct fault *f, int status, struct view body)
 	lim.bytes = FAULT_EVIDENCE_MAX;
 	f->status = status;
 	f->found = true;
-	body = view_cut(view_trim(body), FAULT_EVIDENCE_MAX);
+	body = unframed(view_cut(view_trim(body), FAULT_EVIDENCE_MAX));
 	if (json_read(&j, body, &lim, NULL) == 0) {
-		const struct json *root = j;
-
-		if (json_type(j) == JSON_ARRAY && json_first(j)) /* one provider wraps it so */
-			root = json_first(j);
-		if (json_type(root) == JSON_OBJECT)
-			(void)fault_in_event(f, root, true);
+		(void)fault_in_event(f, j, true);
+	} else if (body.n > 0 && (body.p[0] == '{' || body.p[0] == '[')) {
+		take_broken(f, body, "\"message\"", set_message);
+		take_broken(f, body, "\"msg\"", set_message);
+		take_broken(f, body, "\"code\"", set_code);
+		take_broken(f, body, "\"type\"", set_code);
 	} else if (body.n > 0 && body.p[0] != '<') { /* a proxy's HTML page tells nobody anything */
 		set_message(f, body);
 	}
@@ -206,9 +272,10 @@ static bool code_has(const struct fault *f, const char *const *words)
 static bool is_overflow(const struct fault *f)
 {
 	static const char *const words[] = { "context_length", "context length", "context window",
-		"maximum context", "exceed_context_size", "too many tokens", "token limit",
-		"exceeded model token", "prompt is too long", "input is too long",
-		"exceeds the maximum number of tokens", NULL };
+		"context size", "maximum context", "exceed_context_size", "too many tokens",
+		"token limit", "exceeded model token", "prompt is too long", "input is too long",
+		"range of input length", "max_seq_len", "exceeds the maximum number of tokens",
+		"prompt \u8d85\u957f", NULL };
 
 	return f->status == 413 ||
 	       ((f->status == 0 || f->status == 400 || f->status == 422) && any_of(f, words));
@@ -217,7 +284,8 @@ static bool is_overflow(const struct fault *f)
 static bool is_spent(const struct fault *f)
 {
 	static const char *const words[] = { "insufficient_quota", "exceeded_current_quota",
-		"insufficient_balance", "insufficient balance", "billing", "arrears", NULL };
+		"insufficient_balance", "insufficient balance", "balance is insufficient",
+		"billing", "arrears", "\u6b20\u8d39", "\u4f59\u989d\u4e0d\u8db3", NULL };
 
 	return f->status == 402 ||
 	       ((f->status == 0 || f->status == 429 || f->status == 403) && any_of(f, words));

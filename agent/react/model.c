@@ -70,15 +70,22 @@ static int on_event(void *arg, struct view type, struct view data)
 	return rc;
 }
 
-/* The first byte that counts tells events from a JSON object and from a proxy's page. */
-static enum body_kind kind_of(struct view v)
+/* The first byte that counts, behind white space and a byte order mark, in whatever pieces these
+ * come, tells events from JSON and from a proxy's page. It goes to *v. */
+static enum body_kind kind_of(struct view *v)
 {
-	if (view_starts(v, VIEW("\xef\xbb\xbf")))
-		v = view_from(v, 3);
-	v = view_trim(v);
-	if (v.n == 0)
+	size_t n = 0;
+
+	while (n < v->n && strchr(" \t\r\n\xef\xbb\xbf", v->p[n]) && v->p[n])
+		n++;
+	if (n == v->n)
 		return BODY_UNKNOWN;
-	return v.p[0] == '{' ? BODY_JSON : v.p[0] == '<' ? BODY_PAGE : BODY_EVENTS;
+	if (v->p[n] == '<')
+		return BODY_PAGE;
+	if (v->p[n] != '{' && v->p[n] != '[')
+		return BODY_EVENTS;
+	*v = view_from(*v, n);
+	return BODY_JSON;
 }
 
 static int on_body(void *arg, struct view piece)
@@ -88,7 +95,7 @@ static int on_body(void *arg, struct view piece)
 	if (m->over)
 		return 0;
 	if (m->kind == BODY_UNKNOWN)
-		m->kind = kind_of(piece);
+		m->kind = kind_of(&piece);
 	if (m->kind == BODY_PAGE)
 		return 1;
 	if (m->kind == BODY_JSON) {

@@ -143,12 +143,17 @@ static bool begins_another(const struct slot *slot, const struct piece *p)
 	return other_id && slot->closed;
 }
 
-/* An id given to two calls: the first is closed, and here is a name with something new. */
+/* An id given to two calls: here is another name under another index, or the first is closed and
+ * here is a name with something new. */
 static bool same_id_twice(const struct slot *slot, const struct piece *p)
 {
 	bool moved = slot->has_index && p->has_index && slot->index != p->index;
 
-	return slot->closed && p->name.n > 0 && (p->args.n > 0 || p->args_object || moved);
+	if (p->name.n == 0)
+		return false;
+	if (moved && !view_eq(p->name, str_view(&slot->name)))
+		return true;
+	return slot->closed && (p->args.n > 0 || p->args_object || moved);
 }
 
 static struct slot *slot_for(struct stream *s, const struct piece *p)
@@ -202,6 +207,8 @@ static int take_piece(struct stream *s, const struct piece *p, struct err *e)
 {
 	struct slot *slot = slot_for(s, p);
 
+	if (!slot && s->n < STREAM_CALLS_MAX)
+		return err_set(e, E_NOMEM, "a tool call");
 	if (!slot)
 		return err_set(e, E_FORMAT, "the answer has more than %d tool calls",
 			STREAM_CALLS_MAX);
@@ -360,8 +367,8 @@ static void take_count(const struct json *usage, const char *name, uint64_t *out
 
 static void take_usage(struct stream *s, const struct json *usage)
 {
+	static const char *const boxes[] = { "prompt_tokens_details", "input_tokens_details" };
 	struct stream_usage *u = &s->usage;
-	const struct json *details;
 
 	if (!usage || json_type(usage) != JSON_OBJECT)
 		return;
@@ -371,9 +378,13 @@ static void take_usage(struct stream *s, const struct json *usage)
 	take_count(usage, "output_tokens", &u->out);
 	take_count(usage, "cached_tokens", &u->cached);
 	take_count(usage, "prompt_cache_hit_tokens", &u->cached);
-	details = json_member(usage, "prompt_tokens_details");
-	if (details && json_type(details) == JSON_OBJECT)
-		take_count(details, "cached_tokens", &u->cached);
+	take_count(usage, "cache_read_input_tokens", &u->cached);
+	for (size_t i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++) {
+		const struct json *details = json_member(usage, boxes[i]);
+
+		if (details && json_type(details) == JSON_OBJECT)
+			take_count(details, "cached_tokens", &u->cached);
+	}
 	u->known = u->in > 0 || u->out > 0;
 }
 
@@ -388,6 +399,8 @@ static int take_choice(struct stream *s, const struct json *choice, struct err *
 
 	if (index && json_int(index, &n) == 0 && n != 0)
 		return 0;
+	if (json_member(choice, "error") && fault_in_event(&s->fault, choice, false))
+		return err_set(e, E_NET, "the provider reports an error");
 	take_usage(s, json_member(choice, "usage"));
 	if (delta && json_type(delta) == JSON_OBJECT) {
 		s->delta_seen = true;
@@ -556,21 +569,42 @@ static void finish_args(struct slot *slot)
 	str_release(&why);
 }
 
+/* What a finish reason says of the answer. "stop", "tool_calls" and all others: it is whole. */
+static enum stream_answer finish_of(const struct stream *s)
+{
+	static const struct {
+		const char *reason;
+		enum stream_answer answer;
+	} reasons[] = {
+		{ "length", STREAM_CUT },
+		{ "model_context_window_exceeded", STREAM_CUT },
+		{ "content_filter", STREAM_FILTERED },
+		{ "sensitive", STREAM_FILTERED },
+		{ "error", STREAM_BROKEN },
+		{ "network_error", STREAM_BROKEN },
+		{ "insufficient_system_resource", STREAM_BROKEN },
+	};
+
+	if (!s->finished && !s->done)
+		return STREAM_BROKEN;
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (strcmp(s->finish, reasons[i].reason) == 0)
+			return reasons[i].answer;
+	return STREAM_TEXT;
+}
+
 static enum stream_answer judge(const struct stream *s)
 {
 	bool text = view_trim(str_view(&s->text)).n > 0;
+	enum stream_answer finish = finish_of(s);
 
-	if (strcmp(s->finish, "content_filter") == 0 || strcmp(s->finish, "sensitive") == 0)
-		return STREAM_FILTERED;
-	if (!s->finished && !s->done)
-		return text || s->thought.n > 0 || s->n > 0 ? STREAM_BROKEN : STREAM_EMPTY;
+	if (finish == STREAM_FILTERED)
+		return finish;
+	if (finish == STREAM_BROKEN)
+		return s->finished || text || s->thought.n > 0 || s->n > 0 ? finish : STREAM_EMPTY;
 	if (s->n > 0)
 		return STREAM_CALLS;
-	if (strcmp(s->finish, "error") == 0 || strcmp(s->finish, "network_error") == 0)
-		return STREAM_BROKEN;
-	if (!text)
-		return STREAM_EMPTY;
-	return strcmp(s->finish, "length") == 0 ? STREAM_CUT : STREAM_TEXT;
+	return text ? finish : STREAM_EMPTY;
 }
 
 enum stream_answer stream_end(struct stream *s, const char *call_prefix)

@@ -104,6 +104,11 @@ static const struct {
 	{ "event: error after text",
 		DELTA("\"content\":\"a\"") "event: error|data: {\"error\":\"boom\"}||",
 		"fault boom after a" },
+	{ "llama.cpp's error field", "error: {\"code\":500,\"message\":\"boom\"}||" DONE,
+		"fault boom" },
+	{ "an error of the choice",
+		EVENT("{\"choices\":[{\"index\":0,\"delta\":{},\"error\":{\"message\":\"boom\"}}]}"),
+		"fault boom" },
 	{ "an error object", EVENT("{\"error\":{\"message\":\"boom\",\"code\":\"x\"}}"),
 		"fault boom" },
 	{ "an error text", EVENT("{\"error\":\"boom\"}"), "fault boom" },
@@ -163,6 +168,15 @@ static const struct {
 						"\"index\":4,\"id\":\"x\"," FUNCTION("f", "{}"))
 						FINISH("tool_calls"),
 		"calls made_1 f {};made_2 f {};made_3 f {};x f {};made_5 f {};" },
+	{ "an id given to two calls without arguments so far",
+		CALL("\"index\":0,\"id\":\"x\"," FUNCTION("f", ""))
+			CALL("\"index\":1,\"id\":\"x\"," FUNCTION("g", ""))
+				CALL("\"index\":0," MORE("{}")) CALL("\"index\":1," MORE("{}"))
+					FINISH("tool_calls"),
+		"calls x f {};made_2 g {};" },
+	{ "calls of an answer that failed",
+		CALL("\"index\":0,\"id\":\"x\"," FUNCTION("f", "{}")) FINISH("error"),
+		"broken x f {};" },
 	{ "arguments that are no object",
 		CALL("\"index\":0,\"id\":\"x\"," FUNCTION("f", "[]"))
 			CALL("\"index\":1,\"id\":\"y\"," FUNCTION("g", "{\\\"a\\\":"))

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/react/react.h"
+#include "agent/react/stream.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "rig.h"
@@ -79,6 +80,9 @@ static void takes_streams_as_they_come(void **state)
 		{ "{\"choices\":[{\"message\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}",
 			"whole", "" },
 		{ "\n \n{\"choices\":[{\"message\":{\"content\":\"whole\"},\"finish_reason\":\"stop\"}]}",
+			"whole", "" },
+		{ "\xef\xbb\xbf\n{\"choices\":[{\"message\":{\"content\":\"whole\"},"
+		  "\"finish_reason\":\"stop\"}]}",
 			"whole", "" },
 	};
 
@@ -165,6 +169,9 @@ static void what_is_no_answer_is_told(void **state)
 		{ "data: {\"error_type\":\"bad\",\"error_message\":\"boom\"}\n\n",
 			ENGINE_FAIL_PROVIDER, "", "boom" },
 		{ "{\"error\":{\"message\":\"boom\"}}", ENGINE_FAIL_PROVIDER, "", "boom" },
+		{ "[{\"error\":{\"message\":\"boom\"}}]", ENGINE_FAIL_PROVIDER, "", "boom" },
+		{ DELTA("so far") "error: {\"message\":\"boom\"}\n\n" DONE, ENGINE_FAIL_PROVIDER,
+			"so far", "boom" },
 		{ "{\"choices\":", ENGINE_FAIL_GARBLED, "", "" },
 	};
 
@@ -231,30 +238,70 @@ static void a_huge_error_is_read_in_part(void **state)
 	lm_reply(fix.lm, 400, NULL, str_view(&big), 0, LM_END);
 	run("hello");
 	ends(ENGINE_FAIL_REFUSED, "");
-	assert_true(fix.detail.n > 0);
+	assert_true(view_starts(str_view(&fix.detail), VIEW("错误错误")));
 	str_release(&big);
 }
 
-static void answers_over_the_limits_are_stopped(void **state)
+/* Spaces up to so many bytes in all. */
+static void pad(struct str *s, size_t n)
 {
-	struct str big = STR_INIT((size_t)24 << 20);
+	assert_true(s->n < n);
+	while (s->n < n)
+		(void)str_add(s, view_cut(VIEW("                                "), n - s->n));
+	assert_true(str_ok(s));
+}
+
+static void an_event_has_two_mebibytes_at_most(void **state)
+{
+	struct str big = STR_INIT((size_t)4 << 20);
+	const size_t lead = strlen("data: ");
 
 	(void)state;
-	(void)str_adds(&big, "data: {\"x\":\"");
-	while (big.n < ((size_t)2 << 20) + 100)
-		(void)str_adds(&big, "xxxxxxxxxx");
-	(void)str_adds(&big, "\"}\n\n" STOP);
-	raw(str_view(&big), 0, LM_END);
-	run("an event over 2 MiB");
-	ends(ENGINE_FAIL_GARBLED, "");
-	str_reset(&big);
-	while (big.n < ((size_t)20 << 20) + 100)
-		(void)str_adds(&big,
-			": this is a comment, and a rather long one for what it says\n");
-	(void)str_adds(&big, DELTA("late") STOP);
-	raw(str_view(&big), 0, LM_END);
-	run("a response over 20 MiB");
-	ends(ENGINE_FAIL_GARBLED, "");
+	for (int over = 0; over < 2; over++) {
+		str_reset(&big);
+		(void)str_adds(&big, "data: {\"x\":\"");
+		pad(&big, lead + STREAM_EVENT_MAX - 2 + (size_t)over);
+		(void)str_adds(&big, "\"}\n\n" DELTA("hi") STOP);
+		raw(str_view(&big), 0, LM_END);
+		run("hello");
+		ends(over ? ENGINE_FAIL_GARBLED : ENGINE_OK, over ? "" : "hi");
+	}
+	str_release(&big);
+}
+
+static void a_response_has_twenty_mebibytes_at_most(void **state)
+{
+	static const struct {
+		const char *head, *tail;
+	} kinds[] = {
+		{ "", DELTA("hi") STOP },
+		{ "{\"choices\":[{\"message\":{\"content\":\"hi\"},",
+			"\"finish_reason\":\"stop\"}]}" },
+	};
+	struct str big = STR_INIT((size_t)21 << 20);
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		for (size_t over = 0; over < 2; over++) {
+			str_reset(&big);
+			(void)str_adds(&big, kinds[i].head);
+			for (size_t at = 1; i == 0 && at < 20;
+				at++) { /* comments, within a line's limit */
+				(void)str_addc(&big, ':');
+				pad(&big, at << 20);
+				(void)str_addc(&big, '\n');
+			}
+			pad(&big, STREAM_TOTAL_MAX - strlen(kinds[i].tail) - 1 + over);
+			(void)str_adds(&big, i == 0 ? "\n" : " ");
+			(void)str_adds(&big, kinds[i].tail);
+			assert_int_equal(STREAM_TOTAL_MAX + over, big.n);
+			raw(str_view(&big), 0, LM_END);
+			run("hello");
+			ends(over ? ENGINE_FAIL_GARBLED : ENGINE_OK,
+				over && i ? "" : str_cstr(&fix.text));
+			assert_true(over || strcmp("hi", str_cstr(&fix.answer)) == 0);
+		}
+	}
 	str_release(&big);
 }
 
@@ -379,8 +426,14 @@ static void retry_after_is_honoured_within_its_cap(void **state)
 	ends(ENGINE_OK, "hi");
 
 	/* longer than all our patience: no use */
-	lm_reply(fix.lm, 429, "Retry-After: 3600\r\n", VIEW_NONE, 0, LM_END);
+	lm_reply(fix.lm, 429, "Retry-After: 61\r\n", VIEW_NONE, 0, LM_END);
 	run("hello");
+	ends(ENGINE_FAIL_QUOTA, "");
+	lm_reply(fix.lm, 429, "Retry-After: 1\r\n", VIEW_NONE, 0, LM_END);
+	lm_reply(fix.lm, 429, "Retry-After: 31\r\n", VIEW_NONE, 0, LM_END);
+	begin("hello");
+	pass_retry(1000);
+	wait_done();
 	ends(ENGINE_FAIL_QUOTA, "");
 	/* not a number: not honoured */
 	lm_reply(fix.lm, 429, "Retry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\n", VIEW_NONE, 0,
@@ -530,22 +583,35 @@ static void two_mebibytes_of_arguments_are_told(void **state)
 	str_release(&body);
 }
 
-static void more_than_a_hundred_calls_are_garbled(void **state)
+/* The tool is none, so each is told at once. */
+static void say_calls(int n)
 {
 	struct str body = STR_INIT((size_t)1 << 20);
 
-	(void)state;
-	for (int i = 0; i < 101; i++)
+	for (int i = 0; i < n; i++)
 		(void)str_addf(&body,
 			"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":%d,\"id\":\"c%d\","
-			"\"function\":{\"name\":\"list_dir\",\"arguments\":\"{}\"}}]}}]}\n\n",
+			"\"function\":{\"name\":\"no_such\",\"arguments\":\"{}\"}}]}}]}\n\n",
 			i, i);
+	(void)str_adds(&body, DONE);
 	raw(str_view(&body), 0, LM_END);
+	str_release(&body);
+}
+
+static void an_answer_has_a_hundred_calls_at_most(void **state)
+{
+	(void)state;
+	say_calls(100);
+	lm_text(fix.lm, "sorry");
+	run("go");
+	ends(ENGINE_OK, "sorry");
+	assert_true(asked(1, "\"tool_call_id\":\"c0\"") && asked(1, "\"tool_call_id\":\"c99\""));
+	protocol_is_kept(1);
+	say_calls(101);
 	run("go");
 	ends(ENGINE_FAIL_GARBLED, "");
 	assert_true(detail_has("the answer has more than 100 tool calls"));
 	assert_string_equal("", str_cstr(&fix.tools_seen));
-	str_release(&body);
 }
 
 static void reasoning_goes_back_only_to_those_who_want_it(void **state)
@@ -592,11 +658,11 @@ static void usage_event(char *out, size_t size, int tokens, bool call)
 {
 	(void)snprintf(out, size,
 		"{\"choices\":[{\"delta\":{%s},\"finish_reason\":\"%s\"}],\"usage\":{\"prompt_tokens\":%d,"
-		"\"completion_tokens\":0}}",
+		"\"completion_tokens\":1}}",
 		call ? "\"content\":\"Let me see.\",\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":"
 		       "\"write_file\",\"arguments\":\"{\\\"path\\\":\\\"x\\\",\\\"content\\\":\\\"\\\"}\"}}]"
 		     : "\"content\":\"an answer\"",
-		call ? "tool_calls" : "stop", tokens);
+		call ? "tool_calls" : "stop", tokens - 1);
 }
 
 static void the_token_budget_stops_before_anything_is_done(void **state)
@@ -651,6 +717,32 @@ static void negative_usage_cannot_stretch_the_budget(void **state)
 	lm_events(fix.lm, events);
 	run("go");
 	ends(ENGINE_FAIL_BUDGET, "Let me see.");
+}
+
+/* What is negative, absurd or nothing counts as what we have seen ourselves. */
+static void worthless_usage_is_estimated(void **state)
+{
+	static const char *const figures[] = { "{\"prompt_tokens\":-5,\"completion_tokens\":1}",
+		"{\"prompt_tokens\":100000001,\"completion_tokens\":1}",
+		"{\"prompt_tokens\":0,\"completion_tokens\":1}", "{\"prompt_tokens\":1}", "{}",
+		"7" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+		const char *events[2] = { NULL, NULL };
+		char text[400];
+
+		(void)snprintf(text, sizeof(text),
+			"{\"choices\":[{\"delta\":{\"content\":\"an answer of some length\"},"
+			"\"finish_reason\":\"stop\"}],\"usage\":%s}",
+			figures[i]);
+		events[0] = text;
+		lm_events(fix.lm, events);
+		run("go");
+		ends(ENGINE_OK, "an answer of some length");
+		assert_true(i == 3 ? fix.in == 1 : fix.in > 500); /* the system prompt and tools */
+		assert_true(i < 3 ? fix.out == 1 : fix.out > 5);
+	}
 }
 
 static void the_number_of_steps_is_bounded(void **state)
@@ -1054,7 +1146,8 @@ int main(void)
 		T(what_is_no_answer_is_told),
 		T(statuses_become_failures),
 		T(a_huge_error_is_read_in_part),
-		T(answers_over_the_limits_are_stopped),
+		T(an_event_has_two_mebibytes_at_most),
+		T(a_response_has_twenty_mebibytes_at_most),
 		T(a_long_answer_comes_whole),
 		T(passing_errors_are_tried_twice_again),
 		T(the_third_failure_is_the_last),
@@ -1067,11 +1160,12 @@ int main(void)
 		T(several_calls_keep_their_order),
 		T(bad_arguments_are_told_and_never_stored),
 		T(two_mebibytes_of_arguments_are_told),
-		T(more_than_a_hundred_calls_are_garbled),
+		T(an_answer_has_a_hundred_calls_at_most),
 		T(reasoning_goes_back_only_to_those_who_want_it),
 		T(long_results_are_cut_to_the_window),
 		T(the_token_budget_stops_before_anything_is_done),
 		T(negative_usage_cannot_stretch_the_budget),
+		T(worthless_usage_is_estimated),
 		T(the_number_of_steps_is_bounded),
 		T(standing_still_is_noticed),
 		T(cancels_before_the_first_byte),

@@ -144,7 +144,11 @@ static void endings(void **state)
 		{ "hi", "content_filter", true, STREAM_FILTERED },
 		{ "hi", "sensitive", true, STREAM_FILTERED },
 		{ NULL, "content_filter", true, STREAM_FILTERED },
+		{ "hi", "error", true, STREAM_BROKEN },
 		{ "hi", "network_error", true, STREAM_BROKEN },
+		{ "hi", "insufficient_system_resource", true, STREAM_BROKEN },
+		{ NULL, "insufficient_system_resource", false, STREAM_BROKEN },
+		{ "hi", "model_context_window_exceeded", true, STREAM_CUT },
 		{ "hi", "a finish reason that is longer than any one has ever been", true,
 			STREAM_TEXT },
 		{ NULL, "stop", true, STREAM_EMPTY },
@@ -267,6 +271,9 @@ static void ignores_what_it_does_not_know(void **state)
 		"{\"error\":{},\"choices\":[]}",
 		"{\"error\":\"\",\"choices\":[]}",
 		"{\"error\":false,\"choices\":[]}",
+		"{\"error\":0,\"choices\":[]}",
+		"{\"error\":[],\"errors\":[],\"success\":true,\"choices\":[]}",
+		"{\"choices\":[{\"delta\":{},\"error\":null}]}",
 		"{\"code\":0,\"message\":\"Success\",\"choices\":[{\"delta\":{}}]}",
 		"{\"code\":0,\"message\":\"ok\"}",
 		"{\"base_resp\":{\"status_code\":0,\"status_msg\":\"\"},\"choices\":[]}",
@@ -352,6 +359,9 @@ static void usage_in_its_forms(void **state)
 		{ "{\"usage\":{\"prompt_tokens\":7,\"prompt_cache_hit_tokens\":6}}", 7, 0, 6 },
 		{ "{\"usage\":{\"prompt_tokens\":7,\"prompt_tokens_details\":{\"cached_tokens\":5}}}",
 			7, 0, 5 },
+		{ "{\"usage\":{\"input_tokens\":7,\"input_tokens_details\":{\"cached_tokens\":5}}}",
+			7, 0, 5 },
+		{ "{\"usage\":{\"prompt_tokens\":7,\"cache_read_input_tokens\":5}}", 7, 0, 5 },
 		{ "{\"usage\":{\"prompt_tokens\":-10,\"completion_tokens\":-1}}", 0, 0, 0 },
 		{ "{\"usage\":{\"prompt_tokens\":100000000,\"completion_tokens\":100000001}}",
 			100000000, 0, 0 },
@@ -418,6 +428,17 @@ static void errors_in_all_their_forms(void **state)
 			"{\"error\":{\"message\":\"x\"},\"choices\":[{\"delta\":{\"content\":\"\"},"
 			"\"finish_reason\":\"error\"}]}",
 			"x", 0, ENGINE_FAIL_PROVIDER, false },
+		{ "", "{\"choices\":[{\"error\":{\"message\":\"x\",\"code\":502},\"finish_reason\":\"error\"}]}",
+			"x", 502, ENGINE_FAIL_PROVIDER, true },
+		{ "", "{\"error\":true,\"message\":\"x\"}", "x", 0, ENGINE_FAIL_PROVIDER, false },
+		{ "", "{\"error\":503,\"message\":\"x\"}", "x", 503, ENGINE_FAIL_PROVIDER, true },
+		{ "", "{\"error\":[{\"message\":\"x\"}]}", "x", 0, ENGINE_FAIL_PROVIDER, false },
+		{ "", "[{\"error\":{\"message\":\"x\",\"code\":400}}]", "x", 400,
+			ENGINE_FAIL_REFUSED, false },
+		{ "", "{\"errors\":[{\"message\":\"x\",\"code\":7}],\"success\":false,\"result\":null}",
+			"x", 0, ENGINE_FAIL_PROVIDER, false },
+		{ "", "{\"success\":false,\"message\":\"x\"}", "x", 0, ENGINE_FAIL_PROVIDER,
+			false },
 		{ "error", "{\"message\":\"boom\"}", "boom", 0, ENGINE_FAIL_PROVIDER, false },
 		{ "error", "{\"detail\":\"boom\",\"status\":503}", "boom", 503,
 			ENGINE_FAIL_PROVIDER, true },
@@ -478,6 +499,12 @@ static void statuses_of_http(void **state)
 		{ 429, "", ENGINE_FAIL_QUOTA, true },
 		{ 429, "{\"error\":{\"type\":\"exceeded_current_quota_error\"}}", ENGINE_FAIL_QUOTA,
 			false },
+		{ 429, "{\"error\":{\"code\":\"1113\",\"message\":\"您的账户已欠费，请充值后重试。\"}}",
+			ENGINE_FAIL_QUOTA, false },
+		{ 403, "{\"code\":30001,\"message\":\"Sorry, your account balance is insufficient\"}",
+			ENGINE_FAIL_QUOTA, false },
+		{ 400, "{\"error\":{\"code\":\"1261\",\"message\":\"Prompt 超长\"}}",
+			ENGINE_FAIL_TOO_LONG, false },
 		{ 500, "oops", ENGINE_FAIL_PROVIDER, true },
 		{ 503, "", ENGINE_FAIL_PROVIDER, true },
 		{ 599, "", ENGINE_FAIL_PROVIDER, true },
@@ -492,6 +519,83 @@ static void statuses_of_http(void **state)
 		assert_int_equal(cases[i].status, f.status);
 		assert_int_equal(cases[i].kind, fault_kind(&f));
 		assert_int_equal(cases[i].transient, fault_transient(&f));
+		fault_release(&f);
+	}
+}
+
+/* A message that makes the body one of n bytes. */
+static void error_body(struct str *out, size_t n)
+{
+	static const char head[] = "{\"error\":{\"message\":\"\\u4f60\\u597d", tail[] = "\"}}";
+
+	str_reset(out);
+	(void)str_adds(out, head);
+	while (out->n + strlen(tail) < n)
+		(void)str_addc(out, 'x');
+	(void)str_adds(out, tail);
+	assert_int_equal(n, out->n);
+}
+
+static void ten_thousand_bytes_of_an_error_are_looked_at(void **state)
+{
+	struct str body = STR_INIT(20000);
+
+	(void)state;
+	/* Of the longest all behind the first ten thousand bytes is lost, the end of the text too. */
+	for (size_t over = 0; over < 6; over++) {
+		struct fault f = FAULT_INIT;
+		size_t n = FAULT_EVIDENCE_MAX - 1 + over;
+
+		error_body(&body, n);
+		fault_in_body(&f, 400, str_view(&body));
+		assert_true(view_starts(str_view(&f.message), VIEW("你好xxx")));
+		assert_int_equal(over < 5 ? n - 30 : n - 31, f.message.n);
+		fault_release(&f);
+	}
+	str_release(&body);
+}
+
+/* However it breaks off, what is told is the message and never the JSON around it. */
+static void a_body_that_breaks_off_tells_its_message(void **state)
+{
+	static const char whole[] =
+		"{\"error\": {\"code\": \"context_length_exceeded\", \"message\" : \"a\\"
+		"\"\\u4f60\\\\z\", \"input\":";
+	static const char told[] = "a\"你\\z";
+	size_t longest = 0;
+
+	(void)state;
+	for (size_t n = 1; n < sizeof(whole); n++) {
+		struct fault f = FAULT_INIT;
+
+		fault_in_body(&f, 400, (struct view){ whole, n });
+		assert_int_equal(0, strncmp(told, str_cstr(&f.message), f.message.n));
+		assert_true(f.message.n >= longest);
+		longest = f.message.n;
+		if (longest > 0)
+			assert_int_equal(ENGINE_FAIL_TOO_LONG, fault_kind(&f));
+		fault_release(&f);
+	}
+	assert_int_equal(strlen(told), longest);
+}
+
+static void a_body_may_be_framed_as_an_event(void **state)
+{
+	static const char *const bodies[] = {
+		"data: {\"error\":{\"message\":\"boom\"}}\n\n",
+		"event: error\ndata: {\"message\":\"boom\"}\n\ndata: [DONE]\n\n",
+		"event:error\r\ndata:boom\r\n\r\n",
+		"{\"detail\":[{\"loc\":[\"body\"],\"msg\":\"boom\"}]}",
+		"[{\"error\":{\"message\":\"boom\"}}]",
+		"boom",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		struct fault f = FAULT_INIT;
+
+		fault_in_body(&f, 400, view_of(bodies[i]));
+		assert_string_equal("boom", str_cstr(&f.message));
 		fault_release(&f);
 	}
 }
@@ -687,6 +791,42 @@ static void an_id_that_comes_twice_for_two_whole_calls_stays_one_each(void **sta
 	call_is(1, "made_2", "f", "{\"a\":2}");
 }
 
+static void an_id_that_comes_twice_with_empty_arguments_stays_one_each(void **state)
+{
+	(void)state;
+	assert_int_equal(0,
+		delta("\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":{\"name\":"
+		      "\"f\",\"arguments\":\"\"}}]"));
+	assert_int_equal(0,
+		delta("\"tool_calls\":[{\"index\":1,\"id\":\"x\",\"function\":{\"name\":"
+		      "\"g\",\"arguments\":\"\"}}]"));
+	assert_int_equal(0,
+		delta("\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{}\"}},"
+		      "{\"index\":1,\"function\":{\"arguments\":\"{}\"}}]"));
+	finish("tool_calls");
+	assert_int_equal(STREAM_CALLS, end());
+	assert_int_equal(2, stream_calls(stream));
+	call_is(0, "x", "f", "{}");
+	call_is(1, "made_2", "g", "{}");
+}
+
+/* Where the provider failed midway, what has come of the calls is not all of them. */
+static void calls_of_an_answer_that_failed_are_not_made(void **state)
+{
+	static const char *const reasons[] = { "error", "network_error",
+		"insufficient_system_resource" };
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		assert_int_equal(0, teardown(state));
+		assert_int_equal(0, setup(state));
+		assert_int_equal(0,
+			delta("\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\","
+			      "\"arguments\":\"{}\"}}]"));
+		finish(reasons[i]);
+		assert_int_equal(STREAM_BROKEN, end());
+	}
+}
+
 static void names_are_made_fit(void **state)
 {
 	char long_name[400];
@@ -775,6 +915,34 @@ static void arguments_at_and_over_a_mebibyte(void **state)
 	}
 }
 
+/* The object is the first level and the first node. */
+static void arguments_at_and_over_the_limits_of_json(void **state)
+{
+	for (int over = 0; over < 2; over++) {
+		struct str s = STR_INIT(STREAM_EVENT_MAX);
+
+		assert_int_equal(0, teardown(state));
+		assert_int_equal(0, setup(state));
+		(void)str_adds(&s, "\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\","
+				   "\"arguments\":\"{\\\"x\\\":");
+		for (int i = 1; i < 32 + over; i++)
+			(void)str_addc(&s, '[');
+		for (int i = 1; i < 32 + over; i++)
+			(void)str_addc(&s, ']');
+		(void)str_adds(&s, "}\"}},{\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":"
+				   "\"{\\\"x\\\":[0");
+		for (int i = 3; i < 200000 + over; i++)
+			(void)str_adds(&s, ",0");
+		(void)str_adds(&s, "]}\"}}]");
+		assert_int_equal(0, delta(str_cstr(&s)));
+		finish("tool_calls");
+		assert_int_equal(STREAM_CALLS, end());
+		for (size_t i = 0; i < 2; i++)
+			assert_int_equal(over, stream_call(stream, i).args_fault != NULL);
+		str_release(&s);
+	}
+}
+
 static void a_hundred_calls_and_no_more(void **state)
 {
 	(void)state;
@@ -835,14 +1003,20 @@ int main(void)
 		T(usage_cannot_go_down),
 		T(errors_in_all_their_forms),
 		T(statuses_of_http),
+		T(ten_thousand_bytes_of_an_error_are_looked_at),
+		T(a_body_that_breaks_off_tells_its_message),
+		T(a_body_may_be_framed_as_an_event),
 		T(details_are_one_safe_short_line),
 		T(calls_by_index),
 		T(calls_by_whatever_tells_them_apart),
 		T(ids_are_made_up_where_needed),
 		T(an_id_that_comes_twice_for_two_whole_calls_stays_one_each),
+		T(an_id_that_comes_twice_with_empty_arguments_stays_one_each),
+		T(calls_of_an_answer_that_failed_are_not_made),
 		T(names_are_made_fit),
 		T(arguments_must_be_one_object),
 		T(arguments_at_and_over_a_mebibyte),
+		T(arguments_at_and_over_the_limits_of_json),
 		T(a_hundred_calls_and_no_more),
 		T(the_old_function_call_is_taken),
 		T(text_before_calls_is_kept),
