@@ -185,12 +185,17 @@ static void write_messages(struct json_out *w, const struct prompt *p, struct vi
 	json_put_str(w, "content", intro_text);
 	json_close(w);
 	for (size_t i = f->from; i < p->talk->n; i++) {
+		const struct msg *m = &p->talk->list[i];
 		bool elide = i >= p->current && i < f->elide_to;
 
+		/* What another model did with tools, one that takes none would not understand. */
+		if (!p->contract->tools && i < p->current &&
+			(m->role == ROLE_TOOL || m->ncalls > 0))
+			continue;
 		if (i == p->current && pictures_shown(p->pictures) > 0)
-			write_parts(w, p, &p->talk->list[i]);
+			write_parts(w, p, m);
 		else
-			msg_write(w, &p->talk->list[i], elide, p->contract->replays);
+			msg_write(w, m, elide, p->contract->replays);
 	}
 	json_close_array(w);
 }

@@ -617,23 +617,30 @@ static void reasoning_goes_back_in_later_turns_too(void **state)
 static void requests_keep_the_providers_contract(void **state)
 {
 	(void)state;
+	lm_call(fix.lm, "c", "list_dir", "{}");
+	lm_text(fix.lm, "it is empty");
+	run("look");
 	fix.env.model.provider = "xfyun";
 	open_engine();
 	lm_text(fix.lm, "ok");
 	run("go");
-	assert_non_null(strstr(lm_head(fix.lm, 0), "lora_id: 0\r\n"));
-	assert_false(asked(0, "\"tools\""));
-	assert_true(asked(0, "No tools are available"));
+	assert_non_null(strstr(lm_head(fix.lm, 2), "lora_id: 0\r\n"));
+	assert_false(asked(2, "\"tools\""));
+	assert_true(asked(2, "No tools are available"));
+	/* nor is it shown what a model before it did with them */
+	assert_true(asked(2, "\"look\"") && asked(2, "it is empty"));
+	assert_false(asked(2, "tool_calls") || asked(2, "\"tool\""));
 	fix.env.model.provider = "step";
 	fix.env.model.name = "step-3.5-flash-2603";
 	open_engine();
 	lm_text(fix.lm, "ok");
 	run("go");
-	assert_null(strstr(lm_head(fix.lm, 1), "lora_id"));
+	assert_null(strstr(lm_head(fix.lm, 3), "lora_id"));
 	assert_true(
-		asked(1, "\"reasoning_format\":\"deepseek-style\",\"reasoning_effort\":\"high\""));
-	assert_true(asked(1, "\"tools\"") && asked(1, "\"stream\":true"));
-	assert_non_null(strstr(lm_head(fix.lm, 1), "Accept: text/event-stream\r\n"));
+		asked(3, "\"reasoning_format\":\"deepseek-style\",\"reasoning_effort\":\"high\""));
+	assert_true(asked(3, "\"tools\"") && asked(3, "\"stream\":true"));
+	assert_true(asked(3, "tool_calls"));
+	assert_non_null(strstr(lm_head(fix.lm, 3), "Accept: text/event-stream\r\n"));
 }
 
 static void answers_may_be_asked_for_whole(void **state)
