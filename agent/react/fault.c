@@ -135,6 +135,7 @@ static bool says_error(const struct json *root)
 {
 	static const char *const words[] = { "error_message", "error_type", "error_msg", "errors",
 		NULL };
+	static const char *const plain[] = { "message", "detail", NULL };
 	const struct json *object = json_member(root, "object"), *code = json_member(root, "code");
 	struct view text;
 	bool success = true;
@@ -146,9 +147,12 @@ static bool says_error(const struct json *root)
 		return true;
 	if (object && json_str(object, &text) == 0 && view_eqs(text, "error"))
 		return true;
-	/* {"code":10013,"message":"..."}; success is 0 or 200 where it is said at all. */
-	return code && json_member(root, "message") && !json_member(root, "choices") &&
-	       (json_int(code, &n) < 0 || (n != 0 && n != 200));
+	/* {"code":10013,"message":"..."}, success being 0 or 200; or nothing but words. */
+	if (json_member(root, "choices"))
+		return false;
+	if (!code)
+		return take_text(root, plain, &text);
+	return json_member(root, "message") && (json_int(code, &n) < 0 || (n != 0 && n != 200));
 }
 
 bool fault_in_event(struct fault *f, const struct json *event, bool always)
@@ -179,7 +183,7 @@ static struct view unframed(struct view body)
 	if (view_starts(body, VIEW("event:")))
 		body = view_trim(view_from(body, view_find(body, '\n')));
 	if (view_starts(body, VIEW("data:")))
-		body = view_trim(view_cut(view_from(body, 5), view_find(body, '\n')));
+		body = view_trim(view_from(view_cut(body, view_find(body, '\n')), 5));
 	return body;
 }
 
