@@ -5,12 +5,10 @@ import os
 import signal
 import subprocess
 
-from harness import HOOKS, Case, alive, descendants, main, needs_hooks, stalled, wait_for
+from harness import STOP_MS, Case, alive, descendants, main, needs_hooks, stalled, wait_for
 from terminal import Terminal
 
 MINUTE = 60 * 1000
-# Of a /stop, from its arrival at the server to the notice on the phone; a sanitized build is slow.
-STOP_MS = 4000 if HOOKS else 1000
 
 
 def call(name, **arguments):

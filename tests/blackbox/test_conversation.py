@@ -3,7 +3,7 @@
 import os
 import sqlite3
 
-from harness import Case, main, wait_for
+from harness import STOP_MS, Case, main, wait_for
 
 
 class Conversation(Case):
@@ -51,7 +51,13 @@ class Conversation(Case):
         self.kairo.idle()
         self.sim.inject("/compact")
         wait_for(lambda: len(self.bodies()) == 3, "the summary to be asked for")
-        self.assertIn("Stopped", self.ask("/stop")[0])
+        before = len(self.sim.sent())
+        asked = self.sim.inject("/stop")[0]["at"]
+        self.sim.wait("sent", before + 1)
+        notice = self.sim.sent()[before]
+        self.assertIn("Stopped", notice["text"])
+        self.assertLess(notice["at"] - asked, STOP_MS)
+        wait_for(lambda: self.sim.counts()["model_open"] == 0, "the model to be left")
         self.assertEqual(self.ask("go on")[-1], "fine")
         self.assertEqual(self.kairo.db("SELECT count(*) FROM react_summary"), [(0,)])
 

@@ -4,10 +4,7 @@ import os
 import signal
 import uuid
 
-from harness import HOOKS, Case, alive, main, wait_for
-
-# Of a /stop, from its arrival at the server to the notice on the phone; a sanitized build is slow.
-STOP_MS = 4000 if HOOKS else 1000
+from harness import STOP_MS, Case, alive, main, wait_for
 
 
 def shell(command, name="shell", **more):
