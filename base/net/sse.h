@@ -17,9 +17,9 @@ typedef int sse_cb(void *arg, struct view type, struct view data);
  * total_max for the whole stream. */
 int sse_open(struct sse **out, size_t event_max, size_t total_max, sse_cb *cb, void *arg,
 	struct err *e);
-/* CR, LF, CRLF and mixtures end lines; comments, unknown fields and a leading BOM are ignored, except
- * that a field "error" makes an event of that type, its value the data: servers report failures so.
- * Text must be valid UTF-8, however it is cut. 0; 1: the callback stopped it; -1: a limit or bad
+/* CR, LF, CRLF and mixtures end lines; comments, unknown fields and a leading BOM are ignored; text
+ * must be valid UTF-8, however it is cut. Beyond the standard, a field "error" makes an event of that
+ * type of its value: servers report failures so. 0; 1: the callback stopped it; -1: a limit or bad
  * UTF-8. */
 int sse_feed(struct sse *s, struct view piece, struct err *e);
 /* The stream is over. An event without its empty line is handed on all the same when it has data:

@@ -544,7 +544,7 @@ static void ten_thousand_bytes_of_an_error_are_looked_at(void **state)
 	struct str body = STR_INIT(20000);
 
 	(void)state;
-	/* Of the longest all behind the first ten thousand bytes is lost, the end of the text too. */
+	/* Of the longest one the end of the text is lost, too. */
 	for (size_t over = 0; over < 6; over++) {
 		struct fault f = FAULT_INIT;
 		size_t n = FAULT_EVIDENCE_MAX - 1 + over;
