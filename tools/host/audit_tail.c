@@ -50,17 +50,20 @@ static void take_lines(struct tail *t, struct view text)
 
 static int take_file(struct tail *t, const char *dir, const char *name, struct err *e)
 {
-	struct str text = STR_INIT(t->bytes);
+	struct str text = STR_INIT(t->bytes + 1);
 	char path[PATH_SIZE];
 	struct view v;
 	bool cut;
 	int rc = -1;
 
+	/* One byte more tells whether what begins at the limit is a line of its own. */
 	if (path_join(path, dir, name, e) == 0 &&
-		file_read_tail(path, t->bytes, &text, &cut, e) == 0) {
+		file_read_tail(path, t->bytes + 1, &text, &cut, e) == 0) {
 		v = str_view(&text);
-		take_lines(t, cut ? view_from(v, view_find(v, '\n') + 1) : v);
-		t->bytes -= text.n;
+		if (v.n > t->bytes)
+			v = view_from(v, view_find(v, '\n') + 1);
+		take_lines(t, v);
+		t->bytes -= text.n > t->bytes ? t->bytes : text.n;
 		rc = 0;
 	}
 	str_release(&text);
