@@ -187,6 +187,18 @@ static void put_warning(void *arg, const char *line)
 	json_put_z(arg, NULL, line);
 }
 
+static void warn_of_audit(const struct app *a, void (*found)(void *arg, const char *line),
+	void *arg)
+{
+	const char *fault = audit_fault(a->shop.audit);
+	struct str line = STR_INIT(1000);
+
+	if (fault[0] &&
+		str_addf(&line, "nothing is done, since the audit takes no record: %s", fault) == 0)
+		found(arg, str_cstr(&line));
+	str_release(&line);
+}
+
 static void put_warnings(struct app *a, struct json_out *w)
 {
 	const char *lines[WARNINGS_MAX];
@@ -196,6 +208,7 @@ static void put_warnings(struct app *a, struct json_out *w)
 	for (size_t i = 0; i < n; i++)
 		json_put_z(w, NULL, lines[i]);
 	policy_warn(a->shop.policy, put_warning, w);
+	warn_of_audit(a, put_warning, w);
 	json_close_array(w);
 }
 
@@ -306,6 +319,7 @@ static void more_status(void *arg, bool zh, struct str *out)
 	for (size_t i = 0; i < n; i++)
 		add_note(&notes, lines[i]);
 	policy_warn(a->shop.policy, add_note, &notes);
+	warn_of_audit(a, add_note, &notes);
 }
 
 static void show_policy(void *arg, bool zh, struct str *out)

@@ -13,6 +13,7 @@ struct asked {
 	struct asked *next;
 	char id[APPROVAL_ID_SIZE], print[APPROVAL_PRINT_SIZE];
 	struct permission what;
+	enum verdict verdict;
 	bool answered;
 	enum consent consent;
 	int choice;        /* of a question; negative: none */
@@ -84,12 +85,15 @@ static struct tool_call call_of(const struct acp *a, const struct asked *k)
 	return c;
 }
 
-static void note(struct acp *a, const struct asked *k, const char *outcome, const char *detail)
+/* -1: it is not recorded. */
+static int note(struct acp *a, const struct asked *k, const char *outcome, const char *detail,
+	struct err *e)
 {
 	const struct tool_call c = call_of(a, k);
 
-	if (a->tools && !k->what.question)
-		tools_note(a->tools, &c, outcome, detail);
+	return a->tools && !k->what.question
+	               ? tools_note(a->tools, &c, k->verdict, outcome, detail, e)
+	               : 0;
 }
 
 static void ask_choice(struct acp *a, const struct asked *k, bool several)
@@ -131,7 +135,6 @@ static void ask_consent(struct acp *a, const struct asked *k)
 		(void)str_add(&deed, view_cut(str_view(&k->what.text),
 					     utf8_cut(str_view(&k->what.text), TOOL_QUESTION_MAX)));
 	add_files(k, &deed);
-	note(a, k, "asked", k->what.args.n > 0 ? NULL : "the agent does not show what it would do");
 	ev.name = k->what.tool;
 	ev.text = str_view(&deed);
 	ev.standard_choices = true;
@@ -139,19 +142,23 @@ static void ask_consent(struct acp *a, const struct asked *k)
 	str_release(&deed);
 }
 
-/* What the policy of built-in tools says of the like. What is hidden is never just allowed. */
+/* What the policy of built-in tools says of the like. What is hidden or lies elsewhere is never
+ * just allowed, and no exception of the policy covers it. */
 static enum verdict verdict_of(struct acp *a, const struct asked *k, struct str *why)
 {
 	const struct tool_call c = call_of(a, k);
-	enum verdict v = VERDICT_DENY;
 
 	if (!a->tools)
 		return VERDICT_DENY;
-	if (k->what.args.n > 0)
-		v = tools_verdict(a->tools, &c, why);
-	else if (tools_policy(a->tools, k->what.tool, a->origin) != VERDICT_DENY)
-		v = VERDICT_ASK;
-	return v == VERDICT_ALLOW && k->what.beyond ? VERDICT_ASK : v;
+	if (k->what.args.n > 0 && !k->what.beyond)
+		return tools_verdict(a->tools, &c, why);
+	if (tools_policy(a->tools, k->what.tool, a->origin) != VERDICT_DENY)
+		return VERDICT_ASK;
+	(void)tools_note(a->tools, &c, VERDICT_DENY, "refused",
+		k->what.beyond ? "it lies outside the workspace, or cannot be told"
+			       : "the agent does not show what it would do",
+		NULL);
+	return VERDICT_DENY;
 }
 
 /* A consent covers exactly this; what is hidden, or more than one file, has a print of its own each
@@ -169,8 +176,35 @@ static int take_print(const struct acp *a, struct asked *k, struct err *e)
 
 static void refuse(struct acp *a, const struct asked *k, const struct err *e)
 {
-	log_warn(a->log, "acp", "it cannot be asked: %s", e->msg);
+	log_warn(a->log, "acp", "refused: %s", e->msg);
 	conclude(a, k, DEED_REFUSED, view_of(e->msg));
+}
+
+/* Once that is recorded (outcome NULL: its run will be), else it is refused. */
+static bool allow(struct acp *a, const struct asked *k, const char *outcome, const char *detail)
+{
+	struct err e = ERR_INIT;
+
+	if (outcome && note(a, k, outcome, detail, &e) < 0) {
+		refuse(a, k, &e);
+		return false;
+	}
+	conclude(a, k, DEED_ALLOWED, VIEW_NONE);
+	return true;
+}
+
+static int open_question(struct acp *a, struct asked *k, const struct approval *about,
+	struct err *e)
+{
+	enum consent none;
+
+	if (approvals_ask(a->approvals, about, k->id, e) < 0)
+		return -1;
+	if (note(a, k, "asked",
+		    k->what.args.n > 0 ? NULL : "the agent does not show what it would do", e) == 0)
+		return 0;
+	(void)approvals_answer(a->approvals, k->id, ANSWER_UNASKED, &none, NULL);
+	return -1;
 }
 
 static bool is_given(struct acp *a, const struct asked *k)
@@ -186,24 +220,25 @@ static int settle_deed(struct acp *a, struct asked *k)
 	const struct approval about = { a->turn, a->conversation, 0, k->print };
 	struct str why = STR_INIT(4096);
 	struct err e = ERR_INIT;
-	enum verdict v = verdict_of(a, k, &why);
 	int settled = 1;
 
-	if (v == VERDICT_DENY) {
+	k->verdict = verdict_of(a, k, &why);
+	if (k->verdict == VERDICT_DENY) {
 		a->denied = k->what.tool;
 		conclude(a, k, DEED_REFUSED, str_view(&why));
-	} else if (v == VERDICT_ALLOW) {
-		if (!k->deed) /* else its run is recorded */
-			note(a, k, "allowed", NULL);
-		conclude(a, k, DEED_ALLOWED, VIEW_NONE);
+	} else if (k->verdict == VERDICT_ALLOW) {
+		(void)allow(a, k, k->deed ? NULL : "allowed", NULL);
 	} else if (take_print(a, k, &e) < 0) {
 		refuse(a, k, &e);
 	} else if (k->deed && is_given(a, k)) {
-		conclude(a, k, DEED_ALLOWED, VIEW_NONE);
+		(void)allow(a, k, NULL, NULL);
 	} else if (approvals_granted(a->approvals, &about)) {
-		note(a, k, consent_name(CONSENT_GIVEN), "earlier, for this conversation");
-		conclude(a, k, DEED_ALLOWED, VIEW_NONE);
-	} else if (approvals_ask(a->approvals, &about, k->id, &e) < 0) {
+		(void)allow(a, k, consent_name(CONSENT_GIVEN), "earlier, for this conversation");
+	} else if (approvals_refused(a->approvals, &about)) {
+		(void)note(a, k, consent_name(CONSENT_REFUSED), "earlier, in this task", NULL);
+		a->refused = true;
+		conclude(a, k, DEED_REFUSED, VIEW("the user has said no to this in this task"));
+	} else if (open_question(a, k, &about, &e) < 0) {
 		refuse(a, k, &e);
 	} else {
 		settled = 0;
@@ -317,24 +352,28 @@ int asks_answer(struct acp *a, const char *id, int choice, struct err *e)
 }
 
 /* True: the user wants the turn to end as well. */
-static bool act(struct acp *a, const struct asked *k)
+static bool act_on_consent(struct acp *a, const struct asked *k)
 {
-	bool stop = !k->what.question && k->consent == CONSENT_STOPPED;
+	bool stop = k->consent == CONSENT_STOPPED;
 
-	if (k->what.question) {
-		choose(a, k, k->choice);
+	if (k->consent == CONSENT_GIVEN) {
+		if (allow(a, k, consent_name(k->consent), NULL) && !k->deed)
+			given_add(&a->given, k->print, &k->what);
 		return false;
 	}
-	note(a, k, consent_name(k->consent), stop ? "and the task was stopped" : NULL);
-	a->refused = a->refused || k->consent != CONSENT_GIVEN;
-	if (k->consent == CONSENT_GIVEN && !k->deed)
-		given_add(&a->given, k->print, &k->what);
-	conclude(a, k,
-		stop                          ? DEED_CANCELLED
-		: k->consent == CONSENT_GIVEN ? DEED_ALLOWED
-					      : DEED_REFUSED,
+	(void)note(a, k, consent_name(k->consent), stop ? "and the task was stopped" : NULL, NULL);
+	a->refused = true;
+	conclude(a, k, stop ? DEED_CANCELLED : DEED_REFUSED,
 		VIEW("the user says no, or did not answer"));
 	return stop;
+}
+
+static bool act(struct acp *a, const struct asked *k)
+{
+	if (!k->what.question)
+		return act_on_consent(a, k);
+	choose(a, k, k->choice);
+	return false;
 }
 
 /* Taken out of the list; whoever hears of one may ask the next. */
@@ -366,7 +405,7 @@ bool asks_act(struct acp *a)
 /* It is out of the list. */
 static void cancel(struct acp *a, struct asked *k, const char *detail, struct view why)
 {
-	note(a, k, "cancelled", detail);
+	(void)note(a, k, "cancelled", detail, NULL);
 	if (k->what.question)
 		choose(a, k, ASKS_CANCELLED);
 	else

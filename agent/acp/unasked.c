@@ -32,7 +32,7 @@ static void stop(struct acp *a, const struct card *c)
 }
 
 /* A call that has failed may have done something or not; only one that is done ends the turn. */
-static void flag(struct acp *a, const struct card *c, const struct tool_call *call)
+static void flag(struct acp *a, const struct card *c, const struct tool_call *call, enum verdict v)
 {
 	bool done = c->status == CARD_COMPLETED;
 
@@ -40,9 +40,10 @@ static void flag(struct acp *a, const struct card *c, const struct tool_call *ca
 		return; /* it was broken off, perhaps ahead of its question */
 	log_warn(a->log, "acp", "the agent %s without asking: %s",
 		done ? "has done" : "may have done", c->title);
-	tools_note(a->tools, call, "unasked",
+	(void)tools_note(a->tools, call, v, "unasked",
 		done ? "the agent has done it without asking"
-		     : "the agent may have done it without asking; the call failed");
+		     : "the agent may have done it without asking; the call failed",
+		NULL);
 	if (done && a->strict && a->state == ACP_PROMPTING && !a->cancelled)
 		stop(a, c);
 }
@@ -51,6 +52,7 @@ void unasked_check(struct acp *a, const struct card *c)
 {
 	struct tool_call call = { .turn = a->turn, .origin = a->origin, .foreign = true };
 	struct permission deed;
+	enum verdict v;
 
 	if (!a->tools || c->asked || !is_deed(c) || vouched_has(&a->vouched, c->command) ||
 		vouched_has(&a->vouched, c->path))
@@ -59,7 +61,8 @@ void unasked_check(struct acp *a, const struct card *c)
 	call.id = c->id;
 	call.name = deed.tool;
 	call.args = str_view(&deed.args);
-	if (weigh(a, &call) != VERDICT_ALLOW || deed.beyond)
-		flag(a, c, &call);
+	v = deed.beyond ? VERDICT_ASK : weigh(a, &call);
+	if (v != VERDICT_ALLOW)
+		flag(a, c, &call, v);
 	permission_release(&deed);
 }

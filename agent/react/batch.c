@@ -227,7 +227,6 @@ static void ask_user(struct call *c, const struct tool_call *t)
 	struct str deed = STR_INIT(TOOL_QUESTION_MAX);
 
 	tools_describe(r->tools, t, &deed);
-	tools_note(r->tools, t, "asked", NULL);
 	c->state = CALL_ASKED;
 	r->batch->alone = true;
 	ev.name = t->name;
@@ -235,6 +234,21 @@ static void ask_user(struct call *c, const struct tool_call *t)
 	ev.standard_choices = true;
 	react_emit(r, &ev);
 	str_release(&deed);
+}
+
+/* What cannot be recorded is not asked. */
+static int open_question(struct call *c, const struct tool_call *t, const struct approval *what,
+	struct err *e)
+{
+	struct react *r = c->react;
+
+	if (tools_note(r->tools, t, VERDICT_ASK, "asked", NULL, e) < 0)
+		return -1;
+	if (approvals_ask(r->approvals, what, c->id, e) == 0)
+		return 0;
+	(void)tools_note(r->tools, t, VERDICT_ASK, consent_name(CONSENT_UNDELIVERABLE), e->msg,
+		NULL);
+	return -1;
 }
 
 static void seek_consent(struct call *c, const struct tool_call *t)
@@ -245,20 +259,20 @@ static void seek_consent(struct call *c, const struct tool_call *t)
 
 	if (tools_fingerprint(r->tools, t, c->print, &e) == 0) {
 		if (approvals_granted(r->approvals, &what)) {
-			tools_note(r->tools, t, consent_name(CONSENT_GIVEN),
-				"earlier, for this conversation");
+			(void)tools_note(r->tools, t, VERDICT_ASK, consent_name(CONSENT_GIVEN),
+				"earlier, for this conversation", NULL);
 			start_call(c, c->print);
 			return;
 		}
 		if (approvals_refused(r->approvals, &what)) {
-			tools_note(r->tools, t, consent_name(CONSENT_REFUSED),
-				"earlier, in this task");
+			(void)tools_note(r->tools, t, VERDICT_ASK, consent_name(CONSENT_REFUSED),
+				"earlier, in this task", NULL);
 			c->consent = CONSENT_REFUSED;
 			c->state = CALL_DONE;
 			say_no_consent(c);
 			return;
 		}
-		if (approvals_ask(r->approvals, &what, c->id, &e) == 0) {
+		if (open_question(c, t, &what, &e) == 0) {
 			ask_user(c, t);
 			return;
 		}
@@ -276,8 +290,8 @@ static void act_on_answer(struct call *c)
 	const struct tool_call t = describe(c);
 
 	r->batch->alone = false;
-	tools_note(r->tools, &t, consent_name(c->consent),
-		c->consent == CONSENT_STOPPED ? "and the task was stopped" : NULL);
+	(void)tools_note(r->tools, &t, VERDICT_ASK, consent_name(c->consent),
+		c->consent == CONSENT_STOPPED ? "and the task was stopped" : NULL, NULL);
 	if (c->consent == CONSENT_GIVEN) {
 		start_call(c, c->print);
 		return;
@@ -386,7 +400,8 @@ void batch_cancel(struct react *r)
 	} else if (asked || answered) {
 		const struct tool_call t = describe(asked ? asked : answered);
 
-		tools_note(r->tools, &t, "cancelled", "before an answer was acted on");
+		(void)tools_note(r->tools, &t, VERDICT_ASK, "cancelled",
+			"before an answer was acted on", NULL);
 	}
 	for (size_t i = 0; i < r->batch->n; i++)
 		if (r->batch->call[i].run)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 
 from harness import Case, main, wait_for
@@ -230,6 +231,26 @@ class Audit(PolicyCase):
         self.assertEqual(len(p.out.splitlines()), 3)
         self.assertIn("2 lines that are no records", p.err)
         self.assertNotIn("\x1b", p.out + p.err)
+
+    def test_what_cannot_be_recorded_is_not_done(self):
+        folder = os.path.join(self.kairo.home, "audit")
+        self.kairo.start()
+        shutil.rmtree(folder)
+        self.verdict("write_file", path="a", content="x")  # the folder is made anew
+        self.assertIn("write_file  allow,  ok", self.show())
+        os.rename(folder, folder + ".old")
+        os.symlink(self.kairo.workspace, folder)
+        for name, arguments in (("write_file", {"path": "b", "content": "x"}), ("list_dir", {})):
+            self.assertIn("it cannot be recorded", self.verdict(name, **arguments))
+        self.assertEqual(self.kairo.files(), ["a"])
+        self.assertIn("the audit takes no record", " ".join(self.kairo.status()["warnings"]))
+        self.assertIn("the audit takes no record", self.ask("/status")[0])
+        self.assertIn("symbolic link", self.kairo.run("audit", code=1).err)
+        os.remove(folder)
+        self.verdict("write_file", path="b", content="x")
+        self.assertEqual(sorted(self.kairo.files()), ["a", "b"])
+        self.assertNotIn("audit", " ".join(self.kairo.status()["warnings"]))
+        self.assertIn("recorded again", self.kairo.log())
 
 
 if __name__ == "__main__":

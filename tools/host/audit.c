@@ -23,7 +23,7 @@ struct audit {
 	const struct clock *clk;
 	struct log *log;
 	int64_t days, pruned; /* the day of the last look for old files */
-	bool failing;         /* has been said */
+	struct err fault;     /* of the newest record; E_OK: it was written */
 };
 
 int audit_open(struct audit **out, const char *dir, const struct clock *clk, struct err *e)
@@ -43,6 +43,7 @@ int audit_open(struct audit **out, const char *dir, const struct clock *clk, str
 	}
 	a->clk = clk ? clk : clock_system();
 	a->days = AUDIT_DAYS;
+	a->fault = ERR_INIT;
 	*out = a;
 	return 0;
 }
@@ -243,7 +244,8 @@ static int store(struct audit *a, const struct tm *tm, struct view line, struct 
 	int rc = -1;
 
 	if (strftime(name, sizeof(name), "%Y-%m-%d.jsonl", tm) == 0 ||
-		path_join(path, a->dir, name, e) < 0 || lock_take(&lock, a->lock, LOCK_MS, e) < 0)
+		path_join(path, a->dir, name, e) < 0 || file_mkdir_private(a->dir, e) < 0 ||
+		lock_take(&lock, a->lock, LOCK_MS, e) < 0)
 		return -1;
 	if (size_of(path) + (int64_t)line.n <= AUDIT_FILE_MAX || put_aside(a, name, e) == 0)
 		rc = append(path, line, e);
@@ -251,27 +253,41 @@ static int store(struct audit *a, const struct tm *tm, struct view line, struct 
 	return rc;
 }
 
-void audit_write(struct audit *a, const struct audit_event *ev)
+/* The log hears of a failure once, and of its end. */
+static void note_fault(struct audit *a, const struct err *e)
+{
+	if (e->code != E_OK && a->fault.code == E_OK)
+		log_warn(a->log, "audit", "not recorded: %s", e->msg);
+	else if (e->code == E_OK && a->fault.code != E_OK)
+		log_info(a->log, "audit", "recorded again");
+	a->fault = *e;
+}
+
+const char *audit_fault(const struct audit *a)
+{
+	return a->fault.msg;
+}
+
+int audit_write(struct audit *a, const struct audit_event *ev, struct err *e)
 {
 	struct str line = STR_INIT(AUDIT_EVENT_MAX);
-	struct err e = ERR_INIT;
+	struct err why = ERR_INIT;
 	int64_t wall;
 	struct tm tm = { 0 };
 	time_t t;
 	int rc = -1;
 
 	if (!a)
-		return;
+		return 0;
 	wall = clock_wall(a->clk);
 	t = (time_t)(wall / 1000);
 	if (!gmtime_r(&t, &tm) || write_record(&line, ev, &tm, wall) < 0 ||
 		str_addc(&line, '\n') < 0)
-		(void)err_set(&e, E_FULL, "a record of %s does not fit", ev->tool);
+		(void)err_set(&why, E_FULL, "a record of %s does not fit", ev->tool);
 	else
-		rc = store(a, &tm, str_view(&line), &e);
+		rc = store(a, &tm, str_view(&line), &why);
 	keep_house(a, t, &tm);
-	if (rc < 0 && !a->failing)
-		log_warn(a->log, "audit", "not recorded: %s", e.msg);
-	a->failing = rc < 0;
+	note_fault(a, &why);
 	str_release(&line);
+	return rc < 0 ? err_set(e, why.code, "it cannot be recorded: %s", why.msg) : 0;
 }

@@ -1,8 +1,9 @@
 /* tools/host/audit.h: what was asked, decided and done: JSON lines, one file a day, redacted.
  *
- * The folder is private and no symlink is followed in it. A file that would pass 10 MiB is put
- * aside as NAME.1, what was NAME.5 goes; of the days that have records the newest are kept.
- * Processes take turns by a lock. A failure is logged and never changes a result. */
+ * The folder is private, made anew when it is gone, and no symlink is followed in it. A file that
+ * would pass 10 MiB is put aside as NAME.1, what was NAME.5 goes; of the days that have records the
+ * newest are kept. Processes take turns by a lock. What is to be recorded before it begins does not
+ * begin when that fails; a failure later changes no result. */
 #ifndef TOOLS_HOST_AUDIT_H
 #define TOOLS_HOST_AUDIT_H
 
@@ -39,13 +40,17 @@ struct audit_event {
 	struct view args;    /* JSON; file contents are left out */
 	const char *verdict; /* "allow", "deny", "ask" */
 	/* "started", "ok", "failed", "cancelled"; "refused" by the policy or the user; of a
-	 * question "asked", "consented", "expired", "undeliverable"; "lost" when the end of what was
-	 * begun or asked was never recorded. */
+	 * question "asked", "consented", "expired", "undeliverable"; of what an agent does itself
+	 * "allowed", or "unasked" when it did not ask; "lost" when the end of what was begun or
+	 * asked was never recorded. */
 	const char *outcome;
 	const char *detail;
 	int64_t ms;
 };
-void audit_write(struct audit *a, const struct audit_event *ev); /* a NULL: nothing */
+/* a NULL: nothing. -1: it is not recorded; the log has it, once until it works again. */
+int audit_write(struct audit *a, const struct audit_event *ev, struct err *e);
+/* Why the newest record was not written; "" when it was. */
+const char *audit_fault(const struct audit *a);
 
 /* What a process that was killed has left begun or asked gets its end, "lost", among the newest
  * records. Before a writes anything else, and while nobody else does. */

@@ -86,7 +86,7 @@ static void say_lost(struct audit *a, const struct begun *b)
 		                   : "Kairo was killed meanwhile: it may have been done or not",
 	};
 
-	audit_write(a, &ev);
+	(void)audit_write(a, &ev, NULL);
 }
 
 void audit_end_lost(struct audit *a)

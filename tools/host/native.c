@@ -68,7 +68,6 @@ int native_start(struct tool_run **out, const struct run_plan *plan, const struc
 		(void)err_set(e, E_NOMEM, "a tool call");
 		return run_failed(&nc->run, e);
 	}
-	run_started(&nc->run);
 	nc->begun = true;
 	if (tool->start(tool->self, nc, plan->call, plan->args, e) < 0) {
 		nc->over = true;

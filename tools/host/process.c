@@ -190,7 +190,6 @@ int process_start(struct tool_run **out, const struct run_plan *plan, struct err
 	/* The helper stands ready meanwhile. */
 	if (!(plan->spec->acts && run_must_wait(&p->run)) && send_request(p, e) < 0)
 		return run_failed(&p->run, e);
-	run_started(&p->run);
 	*out = &p->run;
 	return 0;
 }

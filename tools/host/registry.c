@@ -5,8 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tools/host/consent.h"
 #include "tools/host/registry-private.h"
+
+#define REFUSED_ARGS ((size_t)4 << 10) /* bytes of a refused call's arguments that are recorded */
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
@@ -294,28 +297,36 @@ int tools_lacks(const struct tools *t, struct str *out, struct err *e)
 
 /* --- The verdict ------------------------------------------------------------------------------ */
 
-static void audit_event(struct tools *t, const struct tool_call *c, enum verdict v,
-	const char *outcome, const char *detail)
+int tools_note(struct tools *t, const struct tool_call *c, enum verdict v, const char *outcome,
+	const char *detail, struct err *e)
 {
 	struct audit_event ev = { .turn = c->turn, .origin = c->origin, .tool = c->name };
 	const struct tool_spec *spec = spec_find(c->name);
 	struct str shown = STR_INIT(TOOL_ARGS_MAX);
 	struct json *args = NULL;
+	int rc;
 
-	/* Arguments that are wrong may hold a file's content in the wrong place. */
-	if (!spec || !spec->hidden)
-		ev.args = view_cut(c->args, 4096);
-	else if (judge_args(c, spec, &args, NULL) == 0)
-		run_audit_args(spec, args, &shown);
+	/* Arguments that are wrong may hold a file's content in the wrong place. A refusal costs
+	 * whoever calls nothing: many of them shall not push the rest out of the audit. */
+	if (spec && spec->hidden) {
+		if (judge_args(c, spec, &args, NULL) == 0)
+			run_audit_args(spec, args, &shown);
+	} else if (v == VERDICT_DENY && c->args.n > REFUSED_ARGS) {
+		(void)str_addf(&shown, "%.*s[cut]",
+			VIEW_FMT(view_cut(c->args, utf8_cut(c->args, REFUSED_ARGS))));
+	} else {
+		ev.args = c->args;
+	}
 	if (shown.n > 0)
 		ev.args = str_view(&shown);
 	ev.call_id = c->id;
 	ev.verdict = verdict_name(v);
 	ev.outcome = outcome;
 	ev.detail = detail;
-	audit_write(t->env.audit, &ev);
+	rc = audit_write(t->env.audit, &ev, e);
 	json_free(&args);
 	str_release(&shown);
+	return rc;
 }
 
 enum verdict tools_weigh(struct tools *t, const struct tool_call *c, struct str *why)
@@ -332,13 +343,8 @@ enum verdict tools_verdict(struct tools *t, const struct tool_call *c, struct st
 	enum verdict v = tools_weigh(t, c, why);
 
 	if (v == VERDICT_DENY)
-		audit_event(t, c, v, "refused", str_cstr(why));
+		(void)tools_note(t, c, v, "refused", str_cstr(why), NULL);
 	return v;
-}
-
-void tools_note(struct tools *t, const struct tool_call *c, const char *outcome, const char *detail)
-{
-	audit_event(t, c, VERDICT_ASK, outcome, detail);
 }
 
 int tools_fingerprint(const struct tools *t, const struct tool_call *c, char hex[TOOL_FINGERPRINT],

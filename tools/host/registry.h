@@ -101,13 +101,15 @@ void tools_describe(struct tools *t, const struct tool_call *c, struct str *out)
 #define TOOL_FINGERPRINT 65
 int tools_fingerprint(const struct tools *t, const struct tool_call *c, char hex[TOOL_FINGERPRINT],
 	struct err *e);
-/* What became of a question, for the audit: "asked", "consented", "refused", "expired",
- * "undeliverable". detail may be NULL. */
-void tools_note(struct tools *t, const struct tool_call *c, const char *outcome,
-	const char *detail);
+/* What became of a call that is not started here, or not yet, for the audit. v: what the policy
+ * says of it. outcome: as audit.h has them; detail may be NULL. -1: it is not recorded, so what
+ * follows from it may not be done. */
+int tools_note(struct tools *t, const struct tool_call *c, enum verdict v, const char *outcome,
+	const char *detail, struct err *e);
 
 /* Step two. done fires exactly once, from the loop, also after tool_cancel. The verdict is found
- * again: DENY is refused, and so is ASK without the consent to exactly this call. */
+ * again: DENY is refused, and so is ASK without the consent to exactly this call. What cannot be
+ * recorded is not begun. */
 int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *c,
 	tool_done_cb *done, void *arg, struct err *e);
 void tool_cancel(struct tool_run *r);

@@ -8,19 +8,19 @@
 
 #define ARGS_MAX ((size_t)4 << 20)
 
-static void audit(const struct tool_run *r, const char *outcome, const char *detail)
+static int audit(const struct tool_run *r, const char *outcome, const char *detail, struct err *e)
 {
 	struct audit_event ev = { .turn = r->turn, .origin = r->origin, .tool = r->spec->name };
 
 	if (r->quiet)
-		return;
+		return 0;
 	ev.call_id = r->call_id;
 	ev.args = str_view(&r->args);
 	ev.verdict = verdict_name(r->verdict);
 	ev.outcome = outcome;
 	ev.detail = detail;
 	ev.ms = loop_now(r->env->loop) - r->began;
-	audit_write(r->env->audit, &ev);
+	return audit_write(r->env->audit, &ev, e);
 }
 
 /* --- The end ---------------------------------------------------------------------------------- */
@@ -162,7 +162,7 @@ static void run_on_end(void *arg)
 	result.acted = r->acting;
 	result.error = r->error;
 	result.text = str_view(&safe);
-	audit(r, outcome_name(outcome), result.ok ? "" : str_cstr(&safe));
+	(void)audit(r, outcome_name(outcome), result.ok ? "" : str_cstr(&safe), NULL);
 	run_free(r);
 	if (done)
 		done(done_arg, &result);
@@ -250,7 +250,7 @@ void run_close_all(struct run_list *list)
 		r->kind->stop(r);
 	/* A call holds on to its parts until it is gone. */
 	while ((r = find_run(list, false)) || (r = find_run(list, true))) {
-		audit(r, "cancelled", "the daemon ends");
+		(void)audit(r, "cancelled", "the daemon ends", NULL);
 		run_free(r);
 	}
 }
@@ -286,17 +286,12 @@ int run_init(struct tool_run *r, const struct run_kind *kind, const struct run_p
 		return -1;
 	r->limit_ms = spec_limit_ms(r->spec, plan->args);
 	timer_arm(r->limit, r->limit_ms);
-	return 0;
-}
-
-void run_started(struct tool_run *r)
-{
-	audit(r, "started", "");
+	return audit(r, "started", "", e);
 }
 
 int run_failed(struct tool_run *r, const struct err *e)
 {
-	audit(r, "failed", e ? e->msg : "");
+	(void)audit(r, "failed", e ? e->msg : "", NULL);
 	run_free(r);
 	return -1;
 }

@@ -72,14 +72,14 @@ struct tool_run {
 	struct str args;
 };
 
-/* Fill the zeroed common part and put it on its list. On failure run_failed is due. */
+/* Fill the zeroed common part, put it on its list, and record that it starts: what cannot be
+ * recorded does not. On failure run_failed is due. */
 int run_init(struct tool_run *r, const struct run_kind *kind, const struct run_plan *plan,
 	struct err *e);
 /* Of the calls that may change the workspace one works at a time, in the order they came, whoever
  * asked for them and also while one that was cancelled comes to its end. True: r has to wait until
  * its kind's go is called. */
 bool run_must_wait(struct tool_run *r);
-void run_started(struct tool_run *r);
 /* It never came to be: recorded, freed. Returns -1. */
 int run_failed(struct tool_run *r, const struct err *e);
 /* The result; the first one counts. */

@@ -426,7 +426,6 @@ int session_start(struct tool_run **out, struct sessions *all, const struct run_
 		return err_set(e, E_NOMEM, "a tool call");
 	if (run_init(&c->run, &session_kind, plan, e) < 0 || call_begin(c, all, plan, e) < 0)
 		return run_failed(&c->run, e);
-	run_started(&c->run);
 	*out = &c->run;
 	return 0;
 }

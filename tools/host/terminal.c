@@ -31,7 +31,7 @@ struct terminal {
 	int64_t began;
 };
 
-static void audit(const struct terminal *t, const char *outcome, const char *detail)
+static int audit(const struct terminal *t, const char *outcome, const char *detail, struct err *e)
 {
 	struct audit_event ev = { .turn = t->turn, .origin = t->origin, .tool = "shell" };
 
@@ -41,7 +41,7 @@ static void audit(const struct terminal *t, const char *outcome, const char *det
 	ev.outcome = outcome;
 	ev.detail = detail;
 	ev.ms = loop_now(t->tools->env.loop) - t->began;
-	audit_write(t->tools->env.audit, &ev);
+	return audit_write(t->tools->env.audit, &ev, e);
 }
 
 static void destroy(struct terminal *t)
@@ -68,7 +68,7 @@ static void audit_end(const struct terminal *t)
 		(void)snprintf(detail, sizeof(detail), "ended by signal %d", t->signal);
 	else
 		(void)snprintf(detail, sizeof(detail), "exit status %d", t->code);
-	audit(t, t->killed ? "cancelled" : t->code == 0 ? "ok" : "failed", detail);
+	(void)audit(t, t->killed ? "cancelled" : t->code == 0 ? "ok" : "failed", detail, NULL);
 }
 
 static void terminal_on_end(void *arg)
@@ -210,10 +210,10 @@ static int begin(struct terminal *t, const struct terminal_plan *plan, const str
 	if (!t->call_id)
 		return err_set(e, E_NOMEM, "a terminal");
 	run_audit_args(j->spec, j->args, &t->args);
-	if (helper_start(&t->helper, &helper, e) < 0 || send_request(t, plan, j, e) < 0)
+	/* What cannot be recorded does not begin. */
+	if (audit(t, "started", "", e) < 0 || helper_start(&t->helper, &helper, e) < 0)
 		return -1;
-	audit(t, "started", "");
-	return 0;
+	return send_request(t, plan, j, e);
 }
 
 static int count(const struct tools *tools)
@@ -248,7 +248,7 @@ static int make(struct terminal **out, struct tools *tools, const struct termina
 	t->args = args;
 	t->began = loop_now(tools->env.loop);
 	if (begin(t, plan, j, e) < 0) {
-		audit(t, "failed", e ? e->msg : "");
+		(void)audit(t, "failed", e ? e->msg : "", NULL);
 		destroy(t);
 		return -1;
 	}

@@ -542,6 +542,52 @@ static void what_is_no_yes_is_told_and_recorded(void **state)
 	assert_false(there("a.txt"));
 }
 
+/* Nothing can be written where the audit was; its records are kept aside. */
+static void break_audit(bool on)
+{
+	char dir[96], aside[96];
+
+	(void)snprintf(dir, sizeof(dir), "%s/audit", fix.dir);
+	(void)snprintf(aside, sizeof(aside), "%s/aside", fix.dir);
+	if (on) {
+		assert_int_equal(0, rename(dir, aside));
+		assert_int_equal(0, symlink(aside, dir));
+	} else {
+		assert_int_equal(0, unlink(dir));
+		assert_int_equal(0, rename(aside, dir));
+	}
+}
+
+static void what_cannot_be_recorded_is_not_asked(void **state)
+{
+	(void)state;
+	break_audit(true);
+	CALLS("write_file", write_a, "list_dir", "{}");
+	lm_text(fix.lm, "ok");
+	begin();
+	wait_done(ENGINE_OK);
+	assert_int_equal(0, fix.questions);
+	result_has(0, "cannot be asked for: it cannot be recorded: ");
+	result_has(1, "list_dir could not be started: it cannot be recorded: ");
+	assert_false(there("a.txt") || fix.acted);
+}
+
+static void a_yes_that_cannot_be_recorded_does_nothing(void **state)
+{
+	(void)state;
+	CALLS("write_file", write_a);
+	lm_text(fix.lm, "ok");
+	begin();
+	wait_question(1);
+	break_audit(true);
+	answer(APPROVAL_ONCE);
+	wait_done(ENGINE_OK);
+	result_has(0, "write_file could not be started: it cannot be recorded: ");
+	assert_false(there("a.txt") || fix.acted);
+	break_audit(false);
+	AUDITED("asked");
+}
+
 /* Runs a turn that writes; was a question asked? Any is answered so. */
 static bool asked_for(const char *conversation, const char *args, int choice)
 {
@@ -812,6 +858,8 @@ int main(void)
 		T(what_acts_waits_and_lets_wait),
 		T(nothing_is_done_before_the_yes),
 		T(what_is_no_yes_is_told_and_recorded),
+		T(what_cannot_be_recorded_is_not_asked),
+		T(a_yes_that_cannot_be_recorded_does_nothing),
 		T(who_said_no_is_not_asked_again),
 		T(no_and_stop_ends_the_turn),
 		T(a_yes_for_the_conversation_is_for_exactly_that),

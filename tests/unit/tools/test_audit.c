@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,7 +77,7 @@ static int teardown(void **state)
 	return remove_tree(fix.dir);
 }
 
-static void write_one(const char *tool)
+static int try_one(const char *tool, struct err *e)
 {
 	struct audit_event ev = { .turn = 3, .origin = ORIGIN_PHONE, .tool = tool };
 
@@ -83,7 +85,15 @@ static void write_one(const char *tool)
 	ev.args = VIEW("{\"path\":\"a\"}");
 	ev.verdict = "allow";
 	ev.outcome = "ok";
-	audit_write(fix.audit, &ev);
+	return audit_write(fix.audit, &ev, e);
+}
+
+static void write_one(const char *tool)
+{
+	struct err e = ERR_INIT;
+
+	if (try_one(tool, &e) < 0)
+		fail_msg("%s", e.msg);
 }
 
 static const char *path_of(const char *name)
@@ -290,7 +300,7 @@ static void symlinks_are_refused(void **state)
 	(void)state;
 	(void)snprintf(outside, sizeof(outside), "%s/outside", fix.dir);
 	assert_int_equal(0, symlink(outside, path_of(DAY1)));
-	write_one("a");
+	assert_int_equal(-1, try_one("a", NULL));
 	assert_false(file_exists(outside));
 	assert_int_equal(0, mkdir(outside, 0700));
 	(void)snprintf(link, sizeof(link), "%s/link", fix.dir);
@@ -298,6 +308,78 @@ static void symlinks_are_refused(void **state)
 	assert_int_equal(-1, audit_open(&a, link, NULL, &e));
 	assert_null(a);
 	assert_int_equal(-1, audit_tail(link, 10, found, NULL, &fix.skipped, &e));
+}
+
+static void a_folder_that_is_gone_is_made_anew(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	write_one("a");
+	assert_int_equal(0, remove_tree(fix.audit_dir));
+	write_one("b");
+	assert_int_equal(0, lstat(fix.audit_dir, &st));
+	assert_int_equal(S_IFDIR | 0700, st.st_mode);
+	assert_int_equal(0, tail(10));
+	assert_int_equal(1, fix.n);
+	assert_true(is_tool(0, "b"));
+	assert_int_equal(0, chmod(fix.audit_dir, 0755));
+	write_one("c");
+	assert_int_equal(0, lstat(fix.audit_dir, &st));
+	assert_int_equal(S_IFDIR | 0700, st.st_mode);
+}
+
+static void what_stands_in_its_place_is_not_written_to(void **state)
+{
+	char outside[96];
+	struct err e = ERR_INIT;
+
+	(void)state;
+	(void)snprintf(outside, sizeof(outside), "%s/outside", fix.dir);
+	assert_int_equal(0, mkdir(outside, 0700));
+	write_one("a");
+	assert_string_equal("", audit_fault(fix.audit));
+	assert_int_equal(0, remove_tree(fix.audit_dir));
+	assert_int_equal(0, symlink(outside, fix.audit_dir));
+	assert_int_equal(-1, try_one("b", &e));
+	assert_int_equal(E_DENIED, e.code);
+	assert_non_null(strstr(e.msg, "it cannot be recorded: "));
+	assert_non_null(strstr(e.msg, "is a symbolic link"));
+	assert_non_null(strstr(audit_fault(fix.audit), "is a symbolic link"));
+	assert_int_equal(0, rmdir(outside)); /* nothing is in it */
+	assert_int_equal(0, unlink(fix.audit_dir));
+	assert_int_equal(0, close(open(fix.audit_dir, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)));
+	assert_int_equal(-1, try_one("c", &e));
+	assert_non_null(strstr(e.msg, "is not a folder"));
+	assert_int_equal(0, unlink(fix.audit_dir));
+	write_one("d");
+	assert_string_equal("", audit_fault(fix.audit));
+}
+
+static void a_full_disk_takes_a_record_whole_or_not_at_all(void **state)
+{
+	struct rlimit all, few;
+	struct err e = ERR_INIT;
+	int64_t size;
+
+	(void)state;
+	write_one("a");
+	size = size_of(DAY1);
+	assert_int_equal(0, getrlimit(RLIMIT_FSIZE, &all));
+	(void)signal(SIGXFSZ, SIG_IGN);
+	for (int more = 0; more < 2; more++) {
+		few = (struct rlimit){ (rlim_t)(size + more * (size - 1)), all.rlim_max };
+		assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &few));
+		assert_int_equal(-1, try_one("b", &e));
+		assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &all));
+		assert_int_equal(E_FULL, e.code);
+		assert_int_equal(size, size_of(DAY1));
+	}
+	write_one("c");
+	assert_int_equal(0, tail(10));
+	assert_int_equal(2, fix.n);
+	assert_int_equal(0, fix.skipped);
+	assert_true(is_tool(0, "a") && is_tool(1, "c"));
 }
 
 static void secrets_and_controls_stay_out(void **state)
@@ -310,7 +392,7 @@ static void secrets_and_controls_stay_out(void **state)
 		       "\"env\":{\"API_KEY\":\"sk-abcdefghijklmnopqrstuvwxyz012345\"}}");
 	ev.outcome = "refused";
 	ev.detail = "token=abcdefghijklmnop1234\x1b[31m\xff";
-	audit_write(fix.audit, &ev);
+	assert_int_equal(0, audit_write(fix.audit, &ev, NULL));
 	assert_int_equal(0, file_read(path_of(DAY1), 1 << 20, &text, NULL));
 	assert_null(strstr(str_cstr(&text), "abcdefghijklmnop1234"));
 	assert_null(strstr(str_cstr(&text), "sk-abcdef"));
@@ -333,7 +415,7 @@ static void the_longest_record_fits(void **state)
 	ev.verdict = "allow";
 	ev.outcome = "failed";
 	ev.ms = INT64_MAX;
-	audit_write(fix.audit, &ev);
+	assert_int_equal(0, audit_write(fix.audit, &ev, NULL));
 	assert_int_equal(0, file_read(path_of(DAY1), (size_t)2 << 20, &text, NULL));
 	assert_true(text.n > 0 && text.n <= AUDIT_EVENT_MAX);
 	assert_int_equal(0, tail(1));
@@ -409,16 +491,36 @@ static void a_hundred_at_most(void **state)
 	assert_true(is_tool(0, "x"));
 }
 
+/* A line before the record "far", and behind it so much, in the same file or in the next one, that
+ * just `over` bytes of it lie further away than a mebibyte. */
+static void tail_over(int64_t over, bool next)
+{
+	struct str rest = STR_INIT(2 * AUDIT_TAIL_BYTES);
+	int64_t far;
+
+	make(DAY1, 100);
+	write_one("far");
+	far = size_of(DAY1) - 100;
+	for (int64_t n = (int64_t)AUDIT_TAIL_BYTES - far + over; n > 1; n--)
+		assert_int_equal(0, str_addc(&rest, 'x'));
+	assert_int_equal(0, str_addc(&rest, '\n'));
+	(void)unlink(path_of("2026-12-01.jsonl"));
+	add(next ? "2026-12-01.jsonl" : DAY1, str_cstr(&rest));
+	assert_int_equal(0, tail(100));
+	str_release(&rest);
+}
+
 static void a_mebibyte_at_most(void **state)
 {
 	(void)state;
-	write_one("far");
-	make("2026-12-01.jsonl", (int64_t)AUDIT_TAIL_BYTES);
-	fix.wall += 2 * DAY;
-	write_one("near");
-	assert_int_equal(0, tail(100));
-	assert_int_equal(1, fix.n);
-	assert_true(is_tool(0, "near"));
+	for (int i = 0; i < 2; i++) {
+		tail_over(-1, i);
+		assert_int_equal(1, fix.n);
+		tail_over(0, i);
+		assert_int_equal(1, fix.n);
+		tail_over(1, i);
+		assert_int_equal(0, fix.n);
+	}
 }
 
 static void what_is_no_record_is_skipped(void **state)
@@ -444,7 +546,7 @@ static void say(uint64_t turn, const char *call, const char *verdict, const char
 	ev.call_id = call;
 	ev.verdict = verdict;
 	ev.outcome = outcome;
-	audit_write(fix.audit, &ev);
+	assert_int_equal(0, audit_write(fix.audit, &ev, NULL));
 }
 
 static bool is(size_t i, const char *name, const char *value)
@@ -512,6 +614,9 @@ int main(void)
 		T(lost_ones_are_looked_for_among_the_newest_hundred),
 		T(half_a_line_does_not_spoil_the_next),
 		T(symlinks_are_refused),
+		T(a_folder_that_is_gone_is_made_anew),
+		T(what_stands_in_its_place_is_not_written_to),
+		T(a_full_disk_takes_a_record_whole_or_not_at_all),
 		T(secrets_and_controls_stay_out),
 		T(the_longest_record_fits),
 		T(processes_take_turns),

@@ -1016,6 +1016,66 @@ static void what_was_asked_decided_and_done_is_recorded(void **state)
 	str_release(&log);
 }
 
+static void what_cannot_be_recorded_is_not_begun(void **state)
+{
+	static const char write[] = "{\"path\":\"n.txt\",\"content\":\"x\"}";
+	static const struct {
+		const char *name, *args;
+	} calls[] = { { "write_file", write }, { "read_file", "{\"path\":\"n.txt\"}" },
+		{ "shell", "{\"command\":\"true\"}" },
+		{ "shell_session", "{\"command\":\"touch n.txt\"}" } };
+	static const char *const ask[] = { "shell_session=ask", NULL };
+	static const char *const entries[] = { "true", NULL };
+	const struct policy_rules rules = { SHELL_ALLOWLIST, entries, VERDICT_ALLOW, VERDICT_ALLOW,
+		ask };
+	struct policy *p;
+	char print[TOOL_FINGERPRINT], path[128];
+
+	(void)state;
+	assert_int_equal(0, policy_open(&p, &rules, NULL));
+	tools_set_policy(fix.tools, p);
+	assert_int_equal(0, remove_tree(fix.audit_dir));
+	assert_int_equal(0, symlink(fix.ws, fix.audit_dir));
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct tool_call c = call_of(calls[i].name, calls[i].args);
+		struct tool_run *r;
+		struct err e = ERR_INIT;
+
+		assert_int_equal(0, tools_fingerprint(fix.tools, &c, print, &e));
+		c.consent = print;
+		assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+		if (!strstr(e.msg, "it cannot be recorded: "))
+			fail_msg("%s: %s", calls[i].name, e.msg);
+		assert_int_equal(-1, tools_note(fix.tools, &c, VERDICT_ASK, "asked", NULL, &e));
+	}
+	assert_int_equal(0, loop_step(fix.loop, 0, NULL));
+	(void)snprintf(path, sizeof(path), "%s/n.txt", fix.ws);
+	assert_false(file_exists(path));
+	assert_int_equal(0, unlink(fix.audit_dir));
+	run("write_file", write);
+	assert_true(fix.ok && file_exists(path));
+	tools_set_policy(fix.tools, NULL);
+	policy_free(&p);
+}
+
+static void a_refusal_is_recorded_with_the_beginning_of_its_arguments(void **state)
+{
+	struct str args = STR_INIT(1 << 20), log = STR_INIT(1 << 20);
+
+	(void)state;
+	(void)str_adds(&args, "{\"command\":\"echo ");
+	while (args.n < ((size_t)100 << 10))
+		(void)str_adds(&args, "\xe4\xbd\xa0");
+	(void)str_adds(&args, "\"}");
+	assert_int_equal(VERDICT_DENY, verdict("shell", str_cstr(&args)));
+	read_audit(&log);
+	assert_true(log.n < 8192);
+	assert_non_null(strstr(str_cstr(&log), "\"args\":\"{\\\"command\\\":\\\"echo "));
+	assert_non_null(strstr(str_cstr(&log), "\xe4\xbd\xa0[cut]\""));
+	str_release(&args);
+	str_release(&log);
+}
+
 static void a_record_is_never_over_a_mebibyte(void **state)
 {
 	struct str args = STR_INIT((size_t)4 << 20), log = STR_INIT((size_t)4 << 20);
@@ -1029,8 +1089,8 @@ static void a_record_is_never_over_a_mebibyte(void **state)
 	(void)str_adds(&args, "\"}");
 	ev.args = str_view(&args);
 	ev.outcome = "refused";
-	audit_write(fix.audit, &ev);
-	audit_write(NULL, &ev);
+	assert_int_equal(0, audit_write(fix.audit, &ev, NULL));
+	assert_int_equal(0, audit_write(NULL, &ev, NULL));
 	read_audit(&log);
 	line = view_cut(str_view(&log), view_find(str_view(&log), '\n'));
 	assert_true(line.n > 0 && line.n <= (size_t)1 << 20);
@@ -1215,6 +1275,8 @@ int main(void)
 		T(the_death_of_the_daemon_ends_its_tools),
 		T(several_calls_do_not_disturb_each_other),
 		T(what_was_asked_decided_and_done_is_recorded),
+		T(what_cannot_be_recorded_is_not_begun),
+		T(a_refusal_is_recorded_with_the_beginning_of_its_arguments),
 		T(a_record_is_never_over_a_mebibyte),
 		T(changes_never_overlap),
 		T(a_change_begins_when_the_one_before_has_ended),
