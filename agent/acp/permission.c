@@ -338,6 +338,39 @@ static void take_changes(struct permission *p, const struct json *changes, const
 	put_patch(p, &patch);
 }
 
+/* The folder of a command; empty: the workspace itself. */
+static struct view folder_of(const struct json *input, const char *workspace)
+{
+	static const char *const names[] = { "cwd", "workdir", "working_directory",
+		"workingDirectory", "directory", "dir_path", NULL };
+	struct view v = one_of(input, names);
+
+	while (v.n > 1 && v.p[v.n - 1] == '/')
+		v = view_cut(v, v.n - 1);
+	return view_eqs(v, workspace) ? VIEW_NONE : permission_path(v, workspace);
+}
+
+/* With variables a command is not what it seems: nothing of ours is like that. */
+static bool sets_variables(const struct json *input)
+{
+	const struct json *env = input ? json_member(input, "env") : NULL;
+
+	return env && (json_type(env) == JSON_STRING || json_count(env) > 0);
+}
+
+static void take_command(struct permission *p, const struct card *c, const struct json *input,
+	const char *workspace)
+{
+	struct view folder = folder_of(input, workspace);
+
+	p->tool = "shell";
+	str_reset(&p->args);
+	if (folder.n > 0 && !is_ours(folder))
+		p->beyond = true;
+	if (!sets_variables(input))
+		put_args(p, "command", view_of(c->command), folder.n > 0 ? "cwd" : NULL, folder);
+}
+
 /* What the built-in tools would call it. What an agent does not show stays empty. */
 static void take_deed(struct permission *p, const struct card *c, const struct json *changes,
 	const struct json *input, const char *workspace)
@@ -364,17 +397,11 @@ static void take_deed(struct permission *p, const struct card *c, const struct j
 		p->beyond = c->unclear || c->also.n > 0; /* which one is fetched? */
 		put_args(p, "url", view_of(c->path), NULL, VIEW_NONE);
 		break;
-	default:
-		/* Whatever else it is, it can do what a command can. */
-		p->tool = "shell";
-		put_args(p, "command", view_of(c->command), NULL, VIEW_NONE);
+	default: p->tool = "shell"; /* whatever else it is, it can do what a command can */
 	}
 	/* A command is a command, whatever kind it is said to be. */
-	if (c->command && strcmp(p->tool, "shell") != 0) {
-		str_reset(&p->args);
-		p->tool = "shell";
-		put_args(p, "command", view_of(c->command), NULL, VIEW_NONE);
-	}
+	if (c->command)
+		take_command(p, c, input, workspace);
 }
 
 static void read_deed(struct permission *p, const struct card *card, const char *workspace)

@@ -42,7 +42,8 @@ struct permission {
 	const char *tool; /* "shell", "write_file", "apply_patch"...; never NULL */
 	struct str args;
 	/* Every file that the call names, a line each, those of the workspace beneath it. One of
-	 * them lies elsewhere, or in its .git, or cannot be known: that is never just allowed. */
+	 * them lies elsewhere, or in its .git, or cannot be known, or a command is to run
+	 * elsewhere: that is never just allowed. */
 	struct str files;
 	size_t nfiles;
 	bool beyond;

@@ -143,6 +143,7 @@ int teardown(void **state)
 	f->engine->ops->close(&f->engine);
 	tools_close(&f->tools);
 	policy_free(&f->policy);
+	audit_close(&f->audit);
 	db_close(&f->db);
 	log_close(&f->log);
 	loop_close(&f->loop);
@@ -228,11 +229,17 @@ void await(struct fix *f, const char *what)
 void with_policy(struct fix *f, const struct policy_rules *rules)
 {
 	struct tools_env env = { .loop = f->loop, .log = f->log, .helper = KAIRO_TOOL };
+	char path[512];
 
 	f->engine->ops->close(&f->engine);
 	tools_close(&f->tools);
 	policy_free(&f->policy);
+	audit_close(&f->audit);
 	(void)unlink(f->record);
+	(void)snprintf(path, sizeof(path), "%s/audit", f->dir.dir);
+	(void)remove_tree(path);
+	assert_int_equal(0, audit_open(&f->audit, path, NULL, NULL));
+	env.audit = f->audit;
 	assert_int_equal(0, policy_open(&f->policy, rules, NULL));
 	env.workspace = f->dir.dir;
 	env.policy = f->policy;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/acp/acp.h"
+#include "tools/host/audit.h"
 #include "tools/host/policy.h"
 #include "scratch.h"
 
@@ -25,6 +26,7 @@ struct fix {
 	struct db *db;
 	struct engine *engine;
 	struct policy *policy;
+	struct audit *audit; /* with_policy: in "audit" */
 	struct tools *tools;
 	char script[512], record[512];
 	uint64_t turn;

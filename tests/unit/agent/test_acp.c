@@ -15,7 +15,6 @@
 #include <cmocka.h>
 
 #include "agent/acp/child.h"
-#include "tools/host/audit.h"
 #include "acp_rig.h"
 
 /* --- Turns ------------------------------------------------------------------------------------ */
@@ -589,6 +588,9 @@ static void the_end_is_polite(void **state)
 #define SCRIPT(call) "{\"session/prompt\":[" ASK(call) "," TEXT("done") "," END "]}"
 #define READ(p)      "\"kind\":\"read\",\"rawInput\":{\"path\":\"" p "\"}"
 #define EDIT(p)      "\"kind\":\"edit\",\"rawInput\":{\"path\":\"" p "\",\"content\":\"x\"}"
+#define WITH(more)   "\"kind\":\"execute\",\"rawInput\":{\"command\":\"ls -l\"," more "}"
+#define IN(command, folder) \
+	"\"kind\":\"execute\",\"rawInput\":{\"command\":\"" command "\",\"cwd\":\"" folder "\"}"
 
 static void policy_decides_what_an_agent_may_do(void **state)
 {
@@ -649,6 +651,22 @@ static void policy_decides_what_an_agent_may_do(void **state)
 			"", "no", SHELL_DENY, VERDICT_ALLOW, 0 },
 		{ "\"title\":\"AskUserQuestion\",\"kind\":\"execute\"", "{shell the agent ", "no",
 			SHELL_ASK, VERDICT_ALLOW, APPROVAL_NO },
+		/* a command belongs to its folder: entries are for the workspace */
+		{ IN("ls -l", "sub/dir/"), "", "once", SHELL_ALLOWLIST, VERDICT_DENY, 0 },
+		{ IN("ls -l", "/etc"), "", "no", SHELL_ALLOWLIST, VERDICT_DENY, 0 },
+		{ IN("ls -l", "../x"), "", "no", SHELL_ALLOWLIST, VERDICT_DENY, 0 },
+		{ IN("ls -l", "/etc/"), "{shell command: ls -l\ncwd: /etc\nfolder: /", "no",
+			SHELL_ASK, VERDICT_DENY, APPROVAL_NO },
+		{ IN("make", "sub"), "{shell command: make\ncwd: sub\nfolder: /", "once", SHELL_ASK,
+			VERDICT_DENY, APPROVAL_ONCE },
+		/* and with variables it is another one */
+		{ WITH("\"env\":{\"GIT_DIR\":\"/x\"}"), "", "no", SHELL_ALLOWLIST, VERDICT_DENY,
+			0 },
+		{ WITH("\"env\":[\"PATH=/x\"]"), "{shell the agent does not show", "once",
+			SHELL_ASK, VERDICT_DENY, APPROVAL_ONCE },
+		{ WITH("\"env\":\"PATH=/x\""), "input: {\"command\":\"ls -l\",\"env\":\"PATH=/x\"}",
+			"once", SHELL_ASK, VERDICT_DENY, APPROVAL_ONCE },
+		{ WITH("\"env\":{},\"cwd\":null"), "", "once", SHELL_ALLOWLIST, VERDICT_DENY, 0 },
 		/* a command is a command, whatever it calls itself */
 		{ "\"kind\":\"edit\",\"rawInput\":{\"path\":\"a\",\"content\":\"x\",\"command\":"
 		  "\"rm x\"}",
@@ -778,6 +796,113 @@ static void a_consent_for_the_conversation_holds_for_the_same_only(void **state)
 	assert_non_null(strstr(str_cstr(&f->seen), "{shell"));
 	/* to the agent it is once each time */
 	assert_int_equal(3, count(f, "\"optionId\":\"once\""));
+}
+
+static void what_was_refused_is_not_asked_again_in_the_turn(void **state)
+{
+	const struct policy_rules rules = { .shell = SHELL_ASK };
+	const char *script = "{\"session/prompt\":[" ASK(COMMAND("make")) "," ASK(
+		COMMAND("make")) "," ASK(COMMAND("make x")) "," TEXT("done") "," END "]}";
+	struct fix *f = *state;
+
+	for (int i = 0; i < 2; i++) {
+		int questions = 0;
+
+		write_script(f, script);
+		if (i == 0)
+			with_policy(f, &rules);
+		f->choice = APPROVAL_NO;
+		ask(f, "hello");
+		for (const char *at = str_cstr(&f->seen); (at = strstr(at, "{shell ")); at++)
+			questions++;
+		assert_int_equal(2, questions); /* anew in the next turn */
+		assert_int_equal(3 * (i + 1), count(f, "\"optionId\":\"no\""));
+	}
+}
+
+/* --- The audit -------------------------------------------------------------------------------- */
+
+static void take_outcome(void *arg, const struct json *record)
+{
+	struct view tool, verdict, outcome;
+
+	assert_int_equal(1, json_get_str(record, "tool", JSON_REQUIRED, 1, 99, &tool, NULL));
+	assert_int_equal(1, json_get_str(record, "verdict", JSON_REQUIRED, 1, 99, &verdict, NULL));
+	assert_int_equal(1, json_get_str(record, "outcome", JSON_REQUIRED, 1, 99, &outcome, NULL));
+	(void)str_addf(arg, "%.*s %.*s %.*s; ", VIEW_FMT(tool), VIEW_FMT(verdict),
+		VIEW_FMT(outcome));
+}
+
+static void what_is_asked_allowed_and_denied_is_recorded(void **state)
+{
+	static const char *const entries[] = { "ls -l", NULL };
+	static const struct {
+		const char *calls, *want;
+		enum shell_rule shell;
+	} table[] = {
+		{ ASK(COMMAND("ls -l")), "shell allow allowed; ", SHELL_ALLOWLIST },
+		{ ASK(READ("a")), "read_file allow allowed; ", SHELL_DENY },
+		{ ASK(COMMAND("rm x")), "shell deny refused; ", SHELL_ALLOWLIST },
+		{ ASK(COMMAND("rm x")), "shell ask asked; shell ask consented; ", SHELL_ASK },
+		/* hidden, or elsewhere */
+		{ ASK("\"kind\":\"execute\",\"title\":\"Bash\""), "shell deny refused; ",
+			SHELL_ALLOWLIST },
+		{ ASK(IN("ls -l", "/etc")), "shell deny refused; ", SHELL_ALLOWLIST },
+		{ ASK(READ("/etc/passwd")), "read_file ask asked; read_file ask consented; ",
+			SHELL_DENY },
+	};
+	struct fix *f = *state;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct policy_rules rules = { .shell = table[i].shell,
+			.shell_allow = entries };
+		struct str seen = STR_INIT(1000);
+		char script[1500];
+		size_t skipped;
+
+		(void)snprintf(script, sizeof(script),
+			"{\"session/prompt\":[%s," TEXT("done") "," END "]}", table[i].calls);
+		write_script(f, script);
+		with_policy(f, &rules);
+		f->choice = APPROVAL_ONCE;
+		ask(f, "hello");
+		assert_int_equal(0, audit_tail(scratch_path(&f->dir, "audit"), 10, take_outcome,
+					    &seen, &skipped, NULL));
+		assert_string_equal(table[i].want, str_cstr(&seen));
+		str_release(&seen);
+	}
+}
+
+static void what_cannot_be_recorded_is_refused(void **state)
+{
+	const struct policy_rules rules = { .shell = SHELL_ASK };
+	const char *audit;
+	struct fix *f = *state;
+
+	write_script(f, "{\"session/prompt\":[[" ASK(COMMAND("make")) "," ASK(
+				READ("a")) "," END "],[" ASK(COMMAND("make")) "," END "]]}");
+	with_policy(f, &rules);
+	audit = scratch_path(&f->dir, "audit");
+	assert_int_equal(0, remove_tree(audit));
+	assert_int_equal(0, symlink("/tmp", audit));
+	f->choice = APPROVAL_ONCE;
+	ask(f, "hello");
+	assert_null(strchr(str_cstr(&f->seen), '{'));
+	assert_int_equal(2, count(f, "\"optionId\":\"no\""));
+	assert_int_equal(0, unlink(audit));
+	/* the same when the yes is there and its record is not */
+	f->choice = NO_ANSWER;
+	begin(f, "hello");
+	while (!strchr(str_cstr(&f->seen), '{'))
+		step(f);
+	assert_int_equal(0, remove_tree(audit));
+	assert_int_equal(0, symlink("/tmp", audit));
+	assert_int_equal(0,
+		f->engine->ops->answer(f->engine, f->asked, APPROVAL_CONVERSATION, NULL));
+	finish(f);
+	assert_int_equal(3, count(f, "\"optionId\":\"no\""));
+	assert_int_equal(0, count(f, "\"optionId\":\"once\""));
+	assert_int_equal(0, unlink(audit));
 }
 
 /* OpenCode ends the turn without a word when it is refused something, Codex as cancelled. */
@@ -1004,6 +1129,9 @@ int main(void)
 		T(policy_decides_what_an_agent_may_do),
 		T(what_was_shown_is_what_is_asked_for),
 		T(a_consent_for_the_conversation_holds_for_the_same_only),
+		T(what_was_refused_is_not_asked_again_in_the_turn),
+		T(what_is_asked_allowed_and_denied_is_recorded),
+		T(what_cannot_be_recorded_is_refused),
 		T(a_no_that_ends_the_turn_is_told_as_that),
 		T(no_and_stop_ends_the_turn),
 		T(a_cancel_answers_what_is_open_at_once),
