@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/base64.h"
+
 #define VERSION_LOWEST 132096 /* 2.4.0: below it newer phones ask for an upgrade */
 
 static const char *one_header(struct call *c, const char *name, const char *rule)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "ilink.h"
 
 /* Stand-ins that are swapped for bytes no JSON writer would let through. */

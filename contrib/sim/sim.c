@@ -1,6 +1,5 @@
 #include "sim.h"
 
-#include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,58 +19,6 @@
 
 #define DAY_MS ((int64_t)24 * 3600 * 1000)
 
-static const struct {
-	const char *name, *topic;
-} tallies[T_ALL] = {
-	[T_REQUESTS] = { "requests", "requests" },
-	[T_POLLS] = { "polls", "polls" },
-	[T_SENT] = { "sent", "chat" },
-	[T_REFUSED] = { "refused", "chat" },
-	[T_TYPING] = { "typing", "typing" },
-	[T_TYPING_STOP] = { "typing_stop", "typing" },
-	[T_NOTIFYSTART] = { "notifystart", "link" },
-	[T_NOTIFYSTOP] = { "notifystop", "link" },
-	[T_LOGINS] = { "logins", "login" },
-	[T_QRCODES] = { "qrcodes", "login" },
-	[T_QRPOLLS] = { "qrpolls", "polls" },
-	[T_UPLOADS] = { "uploads", "media" },
-	[T_UPLOADS_BEGUN] = { "uploads_begun", "media" },
-	[T_DOWNLOADS] = { "downloads", "media" },
-	[T_MODEL_REQUESTS] = { "model_requests", "model" },
-	[T_MODEL_CUT] = { "model_cut", "model" },
-	[T_VIOLATIONS] = { "violations", "violations" },
-	[T_INBOUND] = { "inbound", "chat" },
-	[T_FETCHED] = { "fetched", "fetched" },
-	[T_POLLING] = { "polling", "link" },
-	[T_MODEL_OPEN] = { "model_open", "model" },
-};
-
-const char *tally_name(enum tally t)
-{
-	return tallies[t].name;
-}
-
-void sim_count(struct sim *s, enum tally t)
-{
-	s->tally[t]++;
-	watches_changed(s, tallies[t].topic);
-}
-
-void sim_gauge(struct sim *s, enum tally t, int step)
-{
-	if (step > 0)
-		s->tally[t]++;
-	else if (s->tally[t])
-		s->tally[t]--;
-	watches_changed(s, tallies[t].topic);
-}
-
-/* --- Time ------------------------------------------------------------------------------------- */
-int64_t sim_now(const struct sim *s)
-{
-	return loop_wall(s->loop) + s->clock_offset;
-}
-
 /* What waits for its moment: voided tokens, "typing" that fades, codes that expire. */
 static void sim_on_tick(void *arg)
 {
@@ -80,18 +27,6 @@ static void sim_on_tick(void *arg)
 	polls_wake(s);
 	logins_wake(s);
 	watches_changed(s, "typing");
-}
-
-void sim_due_in(struct sim *s, int64_t ms)
-{
-	if (!timer_armed(s->tick) || timer_left(s->tick) > ms)
-		timer_arm(s->tick, ms);
-}
-
-void sim_advance(struct sim *s, int64_t ms)
-{
-	s->clock_offset += ms;
-	sim_due_in(s, 0);
 }
 
 /* --- Opening ---------------------------------------------------------------------------------- */
@@ -252,132 +187,4 @@ int sim_ready_line(const struct sim *s, struct str *out, struct err *e)
 		json_put_z(&w, "ca", s->ca_file);
 	json_close(&w);
 	return json_out_end(&w, e) < 0 || str_addc(out, '\n') < 0 ? -1 : 0;
-}
-
-/* --- Small things ----------------------------------------------------------------------------- */
-char *dup_view(struct view v)
-{
-	char *p = malloc(v.n + 1);
-
-	if (!p)
-		return NULL;
-	if (v.n)
-		memcpy(p, v.p, v.n);
-	p[v.n] = '\0';
-	return p;
-}
-
-void plain_ascii(char *s)
-{
-	for (; s && *s; s++)
-		if (*s < ' ' || *s > '~')
-			*s = '?';
-}
-
-bool all_of(struct view v, const char *set)
-{
-	for (size_t i = 0; i < v.n; i++)
-		if (!v.p[i] || !strchr(set, v.p[i]))
-			return false;
-	return true;
-}
-
-struct view find_bytes(struct view hay, struct view needle)
-{
-	const char *p = needle.n && hay.n ? memmem(hay.p, hay.n, needle.p, needle.n) : NULL;
-
-	return p ? (struct view){ p, needle.n } : VIEW_NONE;
-}
-
-int replace_bytes(struct str *s, struct view from, struct view to)
-{
-	struct str out = STR_INIT(s->max);
-	struct view rest = str_view(s), at;
-
-	while ((at = find_bytes(rest, from)).p) {
-		size_t before = (size_t)(at.p - rest.p);
-
-		str_add(&out, view_cut(rest, before));
-		str_add(&out, to);
-		rest = view_from(rest, before + from.n);
-	}
-	str_add(&out, rest);
-	if (!str_ok(&out)) {
-		str_release(&out);
-		return -1;
-	}
-	str_release(s);
-	*s = out;
-	return 0;
-}
-
-int base64_encode(struct view raw, struct str *out)
-{
-	size_t n = (raw.n + 2) / 3 * 4;
-
-	if (raw.n > (size_t)64 << 20 || str_reserve(out, n + 1) < 0)
-		return -1;
-	EVP_EncodeBlock((unsigned char *)out->p + out->n, (const unsigned char *)raw.p, (int)raw.n);
-	str_grew(out, n);
-	return 0;
-}
-
-int base64_decode(struct view text, struct str *out)
-{
-	static const char set[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t pad = 0;
-	int n;
-
-	while (pad < 2 && pad < text.n && text.p[text.n - 1 - pad] == '=')
-		pad++;
-	if (text.n % 4 || text.n > (size_t)128 << 20 || !all_of(view_cut(text, text.n - pad), set))
-		return -1;
-	if (!text.n)
-		return 0;
-	if (str_reserve(out, text.n) < 0)
-		return -1;
-	n = EVP_DecodeBlock((unsigned char *)out->p + out->n, (const unsigned char *)text.p,
-		(int)text.n);
-	if (n < 0)
-		return -1;
-	str_grew(out, (size_t)n - pad);
-	return 0;
-}
-
-struct view opt_str(const struct json *j, const char *name, const char *otherwise)
-{
-	struct view v = view_of(otherwise);
-
-	(void)json_get_str(j, name, JSON_OPTIONAL, 0, SIM_BODY_MAX, &v, NULL);
-	return v;
-}
-
-int64_t opt_int(const struct json *j, const char *name, int64_t otherwise)
-{
-	(void)json_get_int(j, name, JSON_OPTIONAL, INT64_MIN, INT64_MAX, &otherwise, NULL);
-	return otherwise;
-}
-
-bool opt_bool(const struct json *j, const char *name, bool otherwise)
-{
-	(void)json_get_bool(j, name, JSON_OPTIONAL, &otherwise, NULL);
-	return otherwise;
-}
-
-int opt_bytes(const struct json *j, const char *name, struct str *out, struct err *e)
-{
-	struct view v = VIEW_NONE;
-	char b64[64];
-	int rc = json_get_str(j, name, JSON_OPTIONAL, 0, SIM_BODY_MAX, &v, e);
-
-	if (rc < 0)
-		return -1;
-	if (rc == 1)
-		return str_add(out, v) < 0 ? err_set(e, E_NOMEM, "%s: too long", name) : 1;
-	snprintf(b64, sizeof(b64), "%s_b64", name);
-	rc = json_get_str(j, b64, JSON_OPTIONAL, 0, SIM_BODY_MAX, &v, e);
-	if (rc <= 0)
-		return rc;
-	return base64_decode(v, out) < 0 ? err_set(e, E_FORMAT, "%s: not base64", b64) : 1;
 }

@@ -11,9 +11,9 @@
 #include "base/loop.h"
 #include "base/str.h"
 #include "server.h"
+#include "small.h"
 
-#define USER_OWNER   "o9cqSimOwner7Qk@im.wechat"
-#define SIM_BODY_MAX ((size_t)64 << 20) /* of a request, the CDN's aside */
+#define USER_OWNER "o9cqSimOwner7Qk@im.wechat"
 
 struct blob;
 struct blobs;
@@ -104,7 +104,7 @@ void sim_close(struct sim **s);
 /* The line for the program that started us: {"api":...,"cdn":...,...}. */
 int sim_ready_line(const struct sim *s, struct str *out, struct err *e);
 
-/* The simulated clock: real time and what tests have added. */
+/* tally.c. The simulated clock: real time and what tests have added. */
 int64_t sim_now(const struct sim *s); /* Unix milliseconds */
 void sim_advance(struct sim *s, int64_t ms);
 void sim_due_in(struct sim *s, int64_t ms); /* have sim_due run no later than this */
@@ -113,20 +113,5 @@ void sim_due_in(struct sim *s, int64_t ms); /* have sim_due run no later than th
 void sim_count(struct sim *s, enum tally t);
 void sim_gauge(struct sim *s, enum tally t, int step);
 const char *tally_name(enum tally t);
-
-/* --- Small things ----------------------------------------------------------------------------- */
-char *dup_view(struct view v); /* NULL when out of memory */
-void plain_ascii(char *s);     /* other bytes become '?'; NULL is fine */
-bool all_of(struct view v, const char *set);
-struct view find_bytes(struct view hay, struct view needle); /* p NULL: not found */
-int replace_bytes(struct str *s, struct view from, struct view to);
-int base64_encode(struct view raw, struct str *out);
-int base64_decode(struct view text, struct str *out); /* strict, with padding; -1 */
-/* Optional members of a control request, with their defaults. */
-struct view opt_str(const struct json *j, const char *name, const char *otherwise);
-int64_t opt_int(const struct json *j, const char *name, int64_t otherwise);
-bool opt_bool(const struct json *j, const char *name, bool otherwise);
-/* Bytes given as NAME or as NAME_b64; appended to out. 1 there, 0 absent, -1 wrong. */
-int opt_bytes(const struct json *j, const char *name, struct str *out, struct err *e);
 
 #endif
