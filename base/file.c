@@ -124,9 +124,11 @@ static int path_open(const char *path, int flags, mode_t mode, struct err *e)
 	if (fd >= 0)
 		return fd;
 	if (errno == ELOOP)
-		return err_set(e, E_DENIED, "%s: a part of the path is a symbolic link", path);
+		return err_set(e, E_DENIED,
+			"%s: a part of the path is a symbolic link, and none is followed; name the real one",
+			path);
 	if (errno == ENXIO)
-		return err_set(e, E_DENIED, "%s is not a regular file", path);
+		return err_set(e, E_DENIED, "%s is not a regular file; move it away", path);
 	return err_sys(e, "cannot open %s", path);
 }
 
@@ -143,7 +145,7 @@ static int path_open_regular(const char *path, int flags, mode_t mode, struct st
 	if (fstat(fd, st) < 0)
 		err_sys(e, "cannot examine %s", path);
 	else if (!S_ISREG(st->st_mode))
-		err_set(e, E_DENIED, "%s is not a regular file", path);
+		err_set(e, E_DENIED, "%s is not a regular file; move it away", path);
 	else if (fcntl(fd, F_SETFL, flags & O_APPEND) < 0)
 		err_sys(e, "cannot set up %s", path);
 	else
@@ -162,7 +164,7 @@ int path_open_private(const char *path, int extra, struct stat *st, struct err *
 	if (fd < 0)
 		return -1;
 	if (st->st_uid != geteuid())
-		err_set(e, E_DENIED, "%s belongs to another user", path);
+		err_set(e, E_DENIED, "%s belongs to another user; chown makes it yours", path);
 	else if ((st->st_mode & 077) != 0 && fchmod(fd, st->st_mode & 0700) < 0)
 		err_sys(e, "cannot make %s private", path);
 	else
@@ -219,7 +221,8 @@ static int check_private_dir(int fd, const char *path, struct err *e)
 	if (fstat(fd, &st) < 0)
 		return err_sys(e, "cannot examine %s", path);
 	if (st.st_uid != geteuid())
-		return err_set(e, E_DENIED, "the folder %s belongs to another user", path);
+		return err_set(e, E_DENIED,
+			"the folder %s belongs to another user; chown makes it yours", path);
 	if ((st.st_mode & 077) != 0 && fchmod(fd, st.st_mode & 07700) < 0)
 		return err_sys(e, "cannot make the folder %s private", path);
 	return 0;
@@ -243,9 +246,9 @@ int file_mkdir_private(const char *path, struct err *e)
 	if (fd >= 0)
 		rc = check_private_dir(fd, path, e);
 	else if (errno == ELOOP)
-		err_set(e, E_DENIED, "%s is a symbolic link, not a folder", path);
+		err_set(e, E_DENIED, "%s is a symbolic link, not a folder; move it away", path);
 	else if (errno == ENOTDIR)
-		err_set(e, E_DENIED, "%s is not a folder", path);
+		err_set(e, E_DENIED, "%s is not a folder; move it away", path);
 	else
 		err_sys(e, "cannot open the folder %s", path);
 out:
@@ -292,7 +295,9 @@ int file_mkdirs(const char *path, mode_t mode, struct err *e)
 	if (dir >= 0)
 		close(dir);
 	else if (errno == ELOOP)
-		return err_set(e, E_DENIED, "%s: a part of the path is a symbolic link", path);
+		return err_set(e, E_DENIED,
+			"%s: a part of the path is a symbolic link, and none is followed; name the real one",
+			path);
 	else
 		return err_sys(e, "cannot make the folder %s", path);
 	return 0;
@@ -403,7 +408,7 @@ int file_read_private(const char *path, size_t max, struct str *out, struct err 
 	if (fd < 0)
 		return -1;
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		err_set(e, E_DENIED, "%s belongs to another user", path);
+		err_set(e, E_DENIED, "%s belongs to another user; chown makes it yours", path);
 	else if ((st.st_mode & 077) != 0)
 		err_set(e, E_DENIED,
 			"%s holds secrets but others may use it (mode %04o): chmod 600 it", path,

@@ -60,7 +60,7 @@ int newfile_open(struct newfile **out, const char *path, mode_t mode, struct err
 	if (f->dir < 0)
 		goto failed;
 	if (fstatat(f->dir, f->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode)) {
-		err_set(e, E_DENIED, "%s is not a regular file", path);
+		err_set(e, E_DENIED, "%s is not a regular file; move it away", path);
 		goto failed;
 	}
 	if (create_temp(f, mode, e) < 0)

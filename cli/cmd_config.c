@@ -12,6 +12,13 @@ enum { SECRET_MAX = 4096, VALUE_MAX = 32 << 10 };
 
 static int unknown_key(const char *name)
 {
+	if (config_is_secret(name)) {
+		fprintf(stderr,
+			"kairo: %.60s is never shown: it is a file of its own, and gone when that is "
+			"removed (kairo(1), FILES)\n",
+			name);
+		return EXIT_USAGE;
+	}
 	fputs("kairo: no setting \"", stderr);
 	print_safe(stderr, view_of(name));
 	fprintf(stderr, "\"; did you mean %s? (kairo config list shows all)\n",
@@ -166,6 +173,5 @@ int cmd_config(const struct home *h, int argc, char **argv)
 		return config_find(argv[2]) ? show(h, argv[2]) : unknown_key(argv[2]);
 	if ((!strcmp(what, "set") && argc == 4) || (!strcmp(what, "unset") && argc == 3))
 		return change(h, argc, argv);
-	return say_usage("config",
-		"config list | get KEY | set KEY VALUE | set KEY --stdin | unset KEY");
+	return say_usage("config", NULL);
 }

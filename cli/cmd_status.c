@@ -11,6 +11,8 @@
 #include "cli/app.h"
 #include "cli/client.h"
 
+enum { RELAXED_MAX = 8 };
+
 static void print_age(const char *label, int64_t wall_ms)
 {
 	int64_t age = (clock_wall(clock_system()) - wall_ms) / 1000;
@@ -128,22 +130,51 @@ static int status_silent(pid_t pid, bool json)
 	return EXIT_FAILED;
 }
 
+static const char *login_state(bool login, const struct err *e)
+{
+	return login ? "ok" : e->code == E_NOTFOUND ? "none" : "unusable";
+}
+
+static int stopped_json(const char *login, const char *const *relaxed, size_t n)
+{
+	struct str text = STR_INIT(4096);
+	struct json_out w;
+	struct err e = ERR_INIT;
+
+	json_out_begin(&w, &text);
+	json_open(&w, NULL);
+	json_put_int(&w, "schema", 1);
+	json_put_z(&w, "state", "stopped");
+	json_open(&w, "account");
+	json_put_z(&w, "login", login);
+	json_close(&w);
+	json_open_array(&w, "warnings");
+	for (size_t i = 0; i < n; i++)
+		json_put_z(&w, NULL, relaxed[i]);
+	json_close_array(&w);
+	json_close(&w);
+	int rc = json_out_end(&w, &e);
+	if (rc == 0)
+		puts(str_cstr(&text));
+	str_release(&text);
+	return rc < 0 ? say_err(&e) : EXIT_DONE;
+}
+
 /* No daemon: what the files say. */
 static int status_stopped(const struct home *h, bool json)
 {
 	struct account *acc = NULL;
 	struct config *cfg = NULL;
 	struct err e = ERR_INIT, ce = ERR_INIT;
-	int code = EXIT_NOT_RUNNING;
+	const char *relaxed[RELAXED_MAX];
 	bool login = account_load(&acc, h->dir, &e) == 0;
+	int code = login || e.code != E_NOTFOUND ? EXIT_NOT_RUNNING : EXIT_LOGIN_NEEDED;
+	size_t n =
+		config_load(&cfg, h->dir, &ce) == 0 ? config_relaxed(cfg, relaxed, RELAXED_MAX) : 0;
 
-	if (!login && e.code == E_NOTFOUND)
-		code = EXIT_LOGIN_NEEDED;
 	if (json) {
-		printf("{\"schema\":1,\"state\":\"stopped\",\"account\":{\"login\":\"%s\"}}\n",
-			login                  ? "ok"
-			: e.code == E_NOTFOUND ? "none"
-					       : "unusable");
+		if (stopped_json(login_state(login, &e), relaxed, n) != EXIT_DONE)
+			code = EXIT_FAILED;
 	} else {
 		line("kairo", "not running; start it with: kairo start");
 		if (login)
@@ -152,8 +183,10 @@ static int status_stopped(const struct home *h, bool json)
 			line("login", "nobody is logged in: kairo login");
 		else
 			line("login", e.msg);
-		if (config_load(&cfg, h->dir, &ce) < 0)
+		if (!cfg)
 			line("config", ce.msg);
+		for (size_t i = 0; i < n; i++)
+			line("warning", relaxed[i]);
 	}
 	config_free(&cfg);
 	account_free(&acc);

@@ -23,7 +23,8 @@ static const struct command table[] = {
 		cmd_login, HOME_MAKE },
 	{ "logout", "", "forget the WeChat account's credentials", cmd_logout, HOME_FIND },
 	{ "doctor", "[--engine]", "check every layer and say what to do", cmd_doctor, HOME_FIND },
-	{ "config", "get|set|unset|list ...", "read and change settings", cmd_config, HOME_FIND },
+	{ "config", "[list] | get KEY | set KEY VALUE | set KEY --stdin | unset KEY",
+		"read and change settings", cmd_config, HOME_FIND },
 	{ "hooks", "[status|install|remove]", "the plugin that tells of Kimi's background work",
 		cmd_hooks, HOME_MAKE },
 	{ "ask", "[PROMPT]", "put a task to the agent from the terminal", cmd_ask, HOME_MAKE },
@@ -74,8 +75,8 @@ int say_usage(const char *command, const char *what)
 
 	if (what)
 		fprintf(stderr, "kairo: %s\n", what);
-	fprintf(stderr, "usage: kairo [--account NAME] %s%s%s\n", command, c && *c->args ? " " : "",
-		c ? c->args : "");
+	fprintf(stderr, "usage: kairo [--account NAME] %s%s%s\n", c ? c->name : "COMMAND",
+		!c || *c->args ? " " : "", c ? c->args : "...");
 	return EXIT_USAGE;
 }
 
@@ -125,6 +126,8 @@ static void describe(const struct command *c, const char *indent)
 int cmd_help(const struct home *h, int argc, char **argv)
 {
 	(void)h;
+	if (argc > 2)
+		return say_usage("help", "help takes the name of one command");
 	if (argc > 1) {
 		const struct command *c = find_command(argv[1]);
 
@@ -210,7 +213,7 @@ static int run(int argc, char **argv)
 	struct err e = ERR_INIT;
 
 	if (take_account(&argc, &argv, &account) < 0)
-		return say_usage("help", "--account wants a name");
+		return say_usage("", "--account wants a name");
 	if (argc < 2) {
 		cmd_help(NULL, 1, argv);
 		return EXIT_USAGE;

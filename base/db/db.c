@@ -120,9 +120,9 @@ static int check_node(const char *path, const char *suffix, struct err *e)
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		rc = errno == ENOENT ? 0 : err_sys(e, "cannot examine %s", full);
 	else if (!S_ISREG(st.st_mode))
-		err_set(e, E_DENIED, "%s is not a regular file", full);
+		err_set(e, E_DENIED, "%s is not a regular file; move it away", full);
 	else if (st.st_uid != geteuid())
-		err_set(e, E_DENIED, "%s belongs to another user", full);
+		err_set(e, E_DENIED, "%s belongs to another user; chown makes it yours", full);
 	else if ((st.st_mode & 077) != 0 && fchmodat(dir, name, st.st_mode & 0700, 0) < 0)
 		err_sys(e, "cannot make %s private", full);
 	else

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -28,8 +29,40 @@ class Options(Case):
         with open(os.path.join(self.kairo.home, "accounts/work/config.toml")) as f:
             self.assertEqual(f.read(), 'language = "zh"\ntext_limit = 900\n')
 
+    def test_every_command_tells_its_use(self):
+        for name in re.findall("(?m)^  ([a-z]+)", self.kairo.run("help").out):
+            with self.subTest(name):
+                said = self.kairo.run("help", name).out
+                self.assertRegex(said, r"\Akairo %s\b.*\n        .+\n\Z" % name)
+                for option in ("--help", "-h"):
+                    self.assertEqual(self.kairo.run(name, option).out, said)
+
+    def test_an_account_without_a_name(self):
+        for args in (["--account"], ["status", "--account"]):
+            self.assertIn("--account wants a name", self.kairo.run(*args, code=2).err)
+        self.assertIn("usage: kairo [--account NAME] COMMAND ...", self.kairo.run("--account", code=2).err)
+        for name in ("", "-x", "a/b", "..", "a" * 33):
+            self.assertIn("1 to 32 of", self.kairo.run("--account=" + name, "status", code=2).err)
+        self.kairo.run("--account=" + "a" * 32, "status", code=4)
+
     def test_wrong_arguments_are_named_with_the_usage(self):
         for args, said in ((["status", "--jsn"], "status takes --json or nothing"),
+                           (["run", "now"], "run takes no arguments"),
+                           (["stop", "now"], "stop takes no arguments"),
+                           (["restart", "now"], "restart takes no arguments"),
+                           (["help", "logs", "audit"], "help takes the name of one command"),
+                           (["config", "get"], "usage"),
+                           (["config", "set", "language"], "usage"),
+                           (["config", "list", "all"], "usage"),
+                           (["config", "unset"], "usage"),
+                           (["hooks", "now"], "hooks takes one of"),
+                           (["logs", "-n", "0"], "from 1 to 100000"),
+                           (["logs", "-n", "100001"], "from 1 to 100000"),
+                           (["audit", "-n", "0"], "from 1 to 100"),
+                           (["audit", "-n", "101"], "from 1 to 100"),
+                           (["login", "--base-url"], "requires an argument"),
+                           (["send", "a", "b"], "one TEXT is wanted"),
+                           (["send", "--to"], "requires an argument"),
                            (["doctor", "now"], "doctor takes --engine, and nothing else"),
                            (["start", "now"], "start takes no arguments"),
                            (["logout", "all"], "logout takes no arguments"),

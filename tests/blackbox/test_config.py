@@ -282,6 +282,10 @@ class Keys(ConfigCase):
         self.assertNotIn(KEY, p.out + p.err)
         self.assertFalse(os.path.exists(os.path.join(self.kairo.dir, "model.key")))
 
+    def test_a_key_is_not_shown_and_what_is_said_of_it_is_where_it_is(self):
+        for args in (("get", "model.api_key"), ("unset", "model.api_key.kimi"), ("get", "search.brave_key")):
+            self.assertIn("%s is never shown" % args[1], self.config_(*args, code=2).err)
+
     def test_keys_that_are_none(self):
         for stdin, word in ((b"", "1 to"), (b"\n", "1 to"), (b"a b", "space"), (b"a\nb", "space"), (b"\x01", "control"),
                             (b"x" * 4096, "1 to"), (b"x" * 4097, "longer"), ("键".encode(), "")):
