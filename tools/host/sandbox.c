@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "tools/confine.h"
 
 #define PROBE_MS  5000
@@ -129,11 +130,12 @@ static int take_answer(struct sandbox *s, struct view answer, struct err *e)
 	if (json_read(&j, view_trim(answer), &json_limits_wire, e) == 0 &&
 		json_get_int(j, "user", JSON_OPTIONAL, 0, UINT32_MAX, &user, e) >= 0 &&
 		json_get_bool(j, "namespaces", JSON_REQUIRED, &s->namespaces, e) == 1 &&
-		json_get_str(j, "why", JSON_REQUIRED, 0, sizeof(s->why) - 1, &why, e) == 1 &&
+		json_get_str(j, "why", JSON_REQUIRED, 0, SIZE_MAX, &why, e) == 1 &&
 		json_get_int(j, "landlock", JSON_REQUIRED, 0, 1000, &landlock, e) == 1 &&
 		json_get_bool(j, "seccomp", JSON_REQUIRED, &s->seccomp, e) == 1 &&
 		json_get_bool(j, "cgroup", JSON_REQUIRED, &s->cgroup, e) == 1)
-		rc = copy_z(s->why, sizeof(s->why), why);
+		rc = copy_z(s->why, sizeof(s->why),
+			view_cut(why, utf8_cut(why, sizeof(s->why) - 1)));
 	s->landlock = (int)landlock;
 	s->other = user != geteuid() ? (uid_t)user : 0;
 	json_free(&j);

@@ -20,9 +20,9 @@ struct sandbox_probe {
 /* All that follows the probe is known once it is settled. */
 struct sandbox {
 	struct sandbox_probe probe;
-	bool namespaces; /* bubblewrap works here */
-	char why[200];   /* why not, in its own words */
-	int landlock;    /* the kernel's version; 0: none */
+	bool namespaces;       /* bubblewrap works here */
+	char why[ERR_MSG_MAX]; /* why not, in its own words */
+	int landlock;          /* the kernel's version; 0: none */
 	bool seccomp;
 	bool cgroup; /* a group of our own can be made, to be killed as a whole */
 	uid_t other; /* as whom tools work, where that is not who we are; else 0 */

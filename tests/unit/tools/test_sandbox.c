@@ -115,7 +115,7 @@ static void each_layer_is_named(void **state)
 
 static void write_helper(char path[], const char *script)
 {
-	char text[600];
+	char text[1000];
 	struct err e = ERR_INIT;
 
 	assert_int_equal(0, close(mkstemp(path)));
@@ -155,6 +155,36 @@ static void what_the_helper_says_is_taken(void **state)
 	assert_int_equal(0, s.other);
 	assert_int_equal(0, s.landlock);
 	assert_false(s.seccomp);
+}
+
+/* Debian's bubblewrap has much to say. */
+static void what_stands_in_the_way_is_said_as_far_as_there_is_room(void **state)
+{
+	static const char debian[] =
+		"bwrap: No permissions to create new namespace, likely because the kernel does not "
+		"allow non-privileged user namespaces. See <https://deb.li/bubblewrap> or "
+		"<file:///usr/share/doc/bubblewrap/README.Debian.gz>.";
+	char script[800], many[301];
+	struct sandbox s;
+
+	(void)state;
+	(void)snprintf(script, sizeof(script),
+		"echo '{\"namespaces\":false,\"why\":\"%s\",\"landlock\":3,\"seccomp\":true,"
+		"\"cgroup\":true}'",
+		debian);
+	ask(&s, script);
+	assert_string_equal(debian, s.why);
+	assert_true(s.cgroup);
+	for (size_t i = 0; i < 300; i += 3)
+		memcpy(many + i, "\xe9\xb9\xad", 4);
+	(void)snprintf(script, sizeof(script),
+		"echo '{\"namespaces\":false,\"why\":\"x%s\",\"landlock\":3,\"seccomp\":true,"
+		"\"cgroup\":true}'",
+		many);
+	ask(&s, script);
+	assert_int_equal(253, strlen(s.why)); /* 255 at most, and no half a character */
+	assert_int_equal(3, s.landlock);
+	assert_true(s.cgroup);
 }
 
 static void a_helper_that_cannot_say_means_no_namespaces(void **state)
@@ -238,6 +268,7 @@ int main(void)
 		cmocka_unit_test(programs_need_a_layer_for_files_and_one_for_calls),
 		cmocka_unit_test(each_layer_is_named),
 		cmocka_unit_test(what_the_helper_says_is_taken),
+		cmocka_unit_test(what_stands_in_the_way_is_said_as_far_as_there_is_room),
 		cmocka_unit_test(a_helper_that_cannot_say_means_no_namespaces),
 		cmocka_unit_test(what_the_helper_lacks_is_taken_line_by_line),
 		cmocka_unit_test(nobody_has_to_wait_for_it),
