@@ -48,8 +48,13 @@ static void end(struct session *s, int code)
 
 static void fail(struct session *s, const struct err *e)
 {
+	int code;
+
 	close_line(s);
-	end(s, say_err(e));
+	code = say_err(e);
+	if (e->code == E_NET || e->code == E_TIMEOUT)
+		fputs("kairo doctor looks at each step of the way there\n", stderr);
+	end(s, code);
 }
 
 static void on_tick(void *arg)
@@ -299,7 +304,9 @@ static int by_import(struct session *s, const char *dir, struct err *e)
 	printf("taking over the login of %s\n", imp.source);
 	s->code = store(s, &imp.login);
 	account_import_release(&imp);
-	puts("Stop the other program for good: two pollers on one token steal each other's messages.");
+	if (s->code == EXIT_DONE)
+		puts("Stop the other program for good: two pollers on one token steal each other's "
+		     "messages.");
 	return 0;
 }
 

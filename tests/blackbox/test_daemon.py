@@ -178,15 +178,37 @@ class Life(Case):
 
 class Logs(Case):
     def test_lines_and_their_number(self):
-        self.kairo.start()
-        self.ask("hello")
-        lines = self.kairo.run("logs", "-n", "3").out.splitlines()
-        self.assertEqual(len(lines), 3)
-        self.assertGreater(len(self.kairo.run("logs").out.splitlines()), 3)
+        path = os.path.join(self.kairo.dir, "logs", "kairo.log")
+        os.makedirs(os.path.dirname(path), mode=0o700)
+
+        def logs(lines, *args):
+            with open(path, "w") as f:
+                f.write("".join(lines))
+            os.chmod(path, 0o600)
+            return self.kairo.run("logs", *args).out.splitlines(keepends=True)
+        short = ["line %d\n" % n for n in range(300)]
+        self.assertEqual(logs(short), short[-100:])
+        self.assertEqual(logs(short[:100]), short[:100])
+        for n in (1, 3, 300, 301):
+            self.assertEqual(logs(short, "-n", str(n)), short[-n:])
+        self.assertEqual(logs([]), [])
+        self.assertEqual(logs(["no end"]), ["no end"])
+        # Of a long one the last 64 KiB are looked at, and whole lines of these shown.
+        long = ["%099d\n" % n for n in range(2000)]
+        self.assertEqual(logs(long, "-n", "100000"), long[-655:])
+        self.assertEqual(logs(["\x1b[2Jclear\n", "\xff\n"]), ["clear\n", "\xff\n"])
 
     def test_the_log_is_followed_through_a_rotation(self):
+        """Each line once and in order, those of the old file and those of the new one."""
+        logs = os.path.join(self.kairo.dir, "logs")
+        os.makedirs(logs, mode=0o700)
+        path = os.path.join(logs, "kairo.log")
+        filler = "filler\n" * ((5 << 20) // 7)
+        with open(path, "w") as f:
+            f.write(filler[:-1400])
+        os.chmod(path, 0o600)
         self.kairo.start()
-        p = self.kairo.popen("logs", "-f", "-n", "1", stdout=subprocess.PIPE)
+        p = self.kairo.popen("logs", "-f", stdout=subprocess.PIPE)
         os.set_blocking(p.stdout.fileno(), False)
         seen = b""
 
@@ -194,13 +216,18 @@ class Logs(Case):
             nonlocal seen
             seen += p.stdout.read() or b""
             return word in seen
-        wait_for(lambda: has(b"\n"), "the first line")
-        path = os.path.join(self.kairo.dir, "logs", "kairo.log")
-        os.rename(path, path + ".1")
-        with open(path, "w") as f:
-            f.write("a line after the rotation\n")
-        os.chmod(path, 0o600)
-        wait_for(lambda: has(b"after the rotation"), "the line after the rotation")
+        wait_for(lambda: has(b"app: kairo "), "the first line")
+        for _ in range(20):
+            if os.path.exists(path + ".1"):
+                break
+            self.ask("hello")
+        self.kairo.stop()
+        wait_for(lambda: has(b"app: kairo ended\n"), "the last line")
+        written = []
+        for name in (path + ".1", path):
+            with open(name) as f:
+                written += [line for line in f.read().splitlines() if line != "filler"]
+        self.assertEqual([line for line in seen.decode().splitlines() if line != "filler"], written)
         p.terminate()
 
     def test_rotation_keeps_three_generations(self):

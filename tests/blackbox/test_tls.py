@@ -274,6 +274,7 @@ class Tls(Case):
                 out, err = p.communicate(timeout=60)
                 self.assertEqual(p.returncode, 1)
                 self.assertRegex(err.decode(), "cannot get a login code: .*(%s)" % words)
+                self.assertIn("kairo doctor looks at each step", err.decode())
                 self.assertEqual(out, b"")
         self.assertEqual(self.requests(), 0)
         for server in (name, past, future, aged, nobodys):
