@@ -234,12 +234,15 @@ static void end_with_fault(struct model *m, const struct fault *f, int64_t retry
 static void end_of_stream(struct model *m)
 {
 	enum stream_answer answer;
+	bool torn = false; /* in the middle of an event */
 	int rc = 0;
 
-	if (m->kind == BODY_JSON && !m->garbled)
+	if (m->kind == BODY_JSON && !m->garbled) {
 		rc = stream_whole(m->stream, str_view(&m->whole), &m->why);
-	else if (!m->garbled && !m->over && sse_end(m->sse, &m->why) < 0)
-		rc = -1;
+	} else if (!m->garbled && !m->over) {
+		rc = sse_end(m->sse, &m->why);
+		torn = rc > 0 && !m->over;
+	}
 	if (stream_fault(m->stream)) {
 		end_with_fault(m, stream_fault(m->stream), -1);
 		return;
@@ -249,6 +252,8 @@ static void end_of_stream(struct model *m)
 		return;
 	}
 	answer = stream_end(m->stream, m->prefix);
+	if (answer == STREAM_EMPTY && torn)
+		answer = STREAM_BROKEN;
 	if (answer == STREAM_BROKEN && try_again(m, -1, "the answer broke off"))
 		return;
 	if (answer == STREAM_BROKEN)

@@ -390,6 +390,26 @@ static void a_broken_connection_is_tried_again(void **state)
 	ends(ENGINE_FAIL_STALLED, "");
 }
 
+/* The server closes in the middle of an event, and nothing but that says so. */
+static void an_event_that_breaks_off_is_tried_again(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		raw(VIEW("data: {\"choices\":[{\"del"), 0, LM_END);
+	begin("hello");
+	pass_retry(1000);
+	pass_retry(2000);
+	wait_done();
+	ends(ENGINE_FAIL_STALLED, "");
+	raw(VIEW(DELTA("so far") "data: {\"cho"), 0, LM_END);
+	run("hello");
+	ends(ENGINE_FAIL_STALLED, "so far");
+	raw(VIEW(DELTA("all") STOP "data: {\"cho"), 0, LM_END);
+	run("hello");
+	ends(ENGINE_OK, "all");
+	assert_int_equal(5, lm_requests(fix.lm));
+}
+
 static void nothing_is_tried_again_once_something_was_shown(void **state)
 {
 	(void)state;
@@ -1152,6 +1172,7 @@ int main(void)
 		T(passing_errors_are_tried_twice_again),
 		T(the_third_failure_is_the_last),
 		T(a_broken_connection_is_tried_again),
+		T(an_event_that_breaks_off_is_tried_again),
 		T(nothing_is_tried_again_once_something_was_shown),
 		T(retry_after_is_honoured_within_its_cap),
 		T(an_unreachable_model_is_told),
