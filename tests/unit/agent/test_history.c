@@ -284,6 +284,28 @@ static void keeps_at_most_a_thousand_messages(void **state)
 	talk_release(&t);
 }
 
+static void keeps_at_most_ten_mebibytes(void **state)
+{
+	const size_t mib = (size_t)1 << 20, rounds = (size_t)HISTORY_BYTES_MAX >> 20;
+	struct fix *f = *state;
+	char *text = calloc(1, mib);
+	struct talk t = TALK_INIT;
+	struct err e = ERR_INIT;
+
+	assert_non_null(text);
+	memset(text, 'a', mib - 1);
+	assert_int_equal(0, db_begin(f->db, &e));
+	for (size_t i = 0; i < rounds; i++)
+		save_round(f, "q", text); /* a MiB in all */
+	assert_int_equal(2 * rounds, load(f, UINT64_MAX, &t));
+	talk_release(&t);
+	save_round(f, "q", "a"); /* hardly more, and the oldest goes */
+	assert_int_equal(2 * rounds, load(f, UINT64_MAX, &t));
+	talk_release(&t);
+	assert_int_equal(0, db_commit(f->db, &e));
+	free(text);
+}
+
 static void a_very_long_round_loses_its_oldest_calls(void **state)
 {
 	struct fix *f = *state;
@@ -509,6 +531,7 @@ int main(void)
 		T(is_part_of_the_callers_transaction),
 		T(damaged_rounds_never_reach_a_prompt),
 		T(keeps_at_most_a_thousand_messages),
+		T(keeps_at_most_ten_mebibytes),
 		T(a_very_long_round_loses_its_oldest_calls),
 		T(a_round_is_kept_without_calls_that_are_too_big),
 		T(a_hundred_conversations_are_kept),
