@@ -1,6 +1,7 @@
 #include "agent/react/react-private.h"
 
 #include "base/text.h"
+#include "formatter/formatter.h"
 
 /* --- Asking ----------------------------------------------------------------------------------- */
 
@@ -68,6 +69,20 @@ void react_ask(struct react *r)
 }
 
 /* --- Answers ---------------------------------------------------------------------------------- */
+
+void ask_words(const struct stream *s, struct str *out)
+{
+	struct str words = STR_INIT(ENGINE_ANSWER_MAX);
+	struct view text = stream_text(s);
+	struct think_filter *t = NULL;
+
+	if (think_needed(text) && think_open(&t, NULL) == 0 && think_feed(t, text, &words) == 0 &&
+		think_end(t, &words) == 0)
+		text = view_from(str_view(&words), think_orphan(t));
+	(void)str_add(out, text);
+	think_close(&t);
+	str_release(&words);
+}
 
 static uint64_t out_tokens(const struct stream *s)
 {
@@ -148,7 +163,7 @@ static void on_model_done(void *arg, const struct model_result *m)
 		return;
 	}
 	ask_count(r, m->stream, m->fail == ENGINE_OK);
-	(void)str_add(&r->answer, stream_text(m->stream));
+	ask_words(m->stream, &r->answer);
 	if (r->active->contract.replays)
 		(void)str_add(&r->thought, stream_thought(m->stream));
 	if (!r->cancelled && sight_without(r, m->fail, m->detail))
@@ -160,7 +175,10 @@ static void on_model_done(void *arg, const struct model_result *m)
 		return;
 	}
 	switch (m->answer) {
-	case STREAM_TEXT: react_finish(r, ENGINE_OK, ""); break;
+	case STREAM_TEXT:
+		react_finish(r, view_trim(str_view(&r->answer)).n ? ENGINE_OK : ENGINE_FAIL_EMPTY,
+			"");
+		break;
 	case STREAM_CUT:
 		react_finish(r, ENGINE_FAIL_BUDGET, "the model stopped at its own output limit");
 		break;

@@ -448,7 +448,7 @@ static bool over_budget(struct react *r, const struct stream *s)
 
 static int add_calls(struct react *r, const struct stream *s)
 {
-	struct view text = round_cut(stream_text(s), KEPT_TEXT_MAX);
+	struct view text = round_cut(str_view(&r->answer), KEPT_TEXT_MAX);
 	struct msg *m;
 
 	if (view_trim(text).n == 0)

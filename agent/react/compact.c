@@ -192,16 +192,9 @@ bool compact_or_not(struct react *r, int keep,
 
 /* --- The answer ------------------------------------------------------------------------------- */
 
-static struct view summary_of(const struct model_result *m)
-{
-	return view_trim(stream_text(m->stream));
-}
-
 /* NULL: this summary will do. */
-static const char *reject(const struct react *r, const struct model_result *m)
+static const char *reject(const struct react *r, const struct model_result *m, struct view text)
 {
-	struct view text = summary_of(m);
-
 	if (m->answer != STREAM_TEXT || text.n == 0)
 		return "the model gave no whole summary";
 	if (utf8_count(text) > COMPACT_SUMMARY_MAX)
@@ -237,18 +230,22 @@ static int commit(struct react *r, struct view text, struct err *e)
 
 void compact_done(struct react *r, const struct model_result *m)
 {
+	struct str words = STR_INIT(ENGINE_ANSWER_MAX);
 	enum engine_fail fail = m->fail;
 	const char *why = m->detail;
 	struct err e = ERR_INIT;
+	struct view text;
 
 	ask_count(r, m->stream, m->fail == ENGINE_OK);
 	if (r->cancelled) {
 		react_finish(r, ENGINE_FAIL_CANCELLED, "");
 		return;
 	}
-	if (fail == ENGINE_OK && (why = reject(r, m))) {
+	ask_words(m->stream, &words);
+	text = view_trim(str_view(&words));
+	if (fail == ENGINE_OK && (why = reject(r, m, text))) {
 		fail = ENGINE_FAIL_GARBLED;
-	} else if (fail == ENGINE_OK && commit(r, summary_of(m), &e) < 0) {
+	} else if (fail == ENGINE_OK && commit(r, text, &e) < 0) {
 		fail = ENGINE_FAIL_STORAGE;
 		why = e.msg;
 	}
@@ -258,6 +255,7 @@ void compact_done(struct react *r, const struct model_result *m)
 	else
 		log_info(r->log, "react", "turn %llu: older rounds are summarised",
 			(unsigned long long)r->turn);
+	str_release(&words);
 	r->compact.then(r, fail, why);
 }
 

@@ -96,6 +96,8 @@ void react_cancel(struct react *r);
 void react_ask(struct react *r);
 int ask_open_model(struct react *r, const struct react_model *m, struct active **out,
 	struct err *e);
+/* What the answer says, without the reasoning that some models write into it. */
+void ask_words(const struct stream *s, struct str *out);
 void ask_count(struct react *r, const struct stream *s, bool answered);
 struct prompt ask_prompt(const struct react *r); /* all of it */
 

@@ -217,7 +217,7 @@ static void react_on_soon(void *arg)
 		if (!r->cancelled)
 			break;
 		if (r->state == REACT_ASKING && model_stream(r->active->client))
-			(void)str_add(&r->answer, stream_text(model_stream(r->active->client)));
+			ask_words(model_stream(r->active->client), &r->answer);
 		model_cancel(r->active->client);
 		r->fail = ENGINE_FAIL_CANCELLED;
 		react_step(r, REACT_ENDING);

@@ -614,6 +614,36 @@ static void reasoning_goes_back_in_later_turns_too(void **state)
 	assert_false(asked(4, "reasoning_content"));
 }
 
+/* Those who write it into the text do not want it back either, and a memory needs none. */
+static void reasoning_in_the_text_is_not_kept(void **state)
+{
+	static const char *const events[] = {
+		"{\"choices\":[{\"delta\":{\"content\":\"<think>secret plan</think>Looking.\","
+		"\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"list_dir\","
+		"\"arguments\":\"{}\"}}]},\"finish_reason\":\"tool_calls\"}]}",
+		NULL
+	};
+
+	(void)state;
+	lm_events(fix.lm, events);
+	lm_text(fix.lm, "it begins so\n</think>\n\n`<think>` is a tag");
+	run("go");
+	ends(ENGINE_OK, "`<think>` is a tag");
+	assert_true(asked(1, "Looking.") && !asked(1, "secret"));
+	lm_text(fix.lm, "<think>nothing to say</think>");
+	run("again");
+	ends(ENGINE_FAIL_EMPTY, "");
+	assert_true(asked(2, "is a tag") && !asked(2, "secret") && !asked(2, "it begins so"));
+	round_of("long", 1000);
+	round_of("newest", 10);
+	lm_text(fix.lm, "<think>what was it</think>MEMORY");
+	run("/compact");
+	assert_int_equal(ENGINE_OK, fix.fail);
+	lm_text(fix.lm, "ok");
+	run("and now");
+	assert_true(asked(6, "\"MEMORY\"") && !asked(6, "what was it"));
+}
+
 static void requests_keep_the_providers_contract(void **state)
 {
 	(void)state;
@@ -689,6 +719,7 @@ int main(void)
 		T(a_choice_that_cannot_be_kept_changes_nothing),
 		T(the_models_are_listed),
 		T(reasoning_goes_back_in_later_turns_too),
+		T(reasoning_in_the_text_is_not_kept),
 		T(requests_keep_the_providers_contract),
 		T(answers_may_be_asked_for_whole),
 	};
