@@ -405,6 +405,25 @@ static void with_two_open_the_code_is_required(void **state)
 	assert_int_equal(2, h->engine.answers);
 }
 
+static void two_open_never_have_the_same_code(void **state)
+{
+	struct house *h = *state;
+	char id[8], text[8];
+
+	ask(h, "old", "ls");
+	for (int i = 1; i <= 26; i++) {
+		(void)snprintf(id, sizeof(id), "q%d", i);
+		assert_int_equal(0, peer_heard(&h->w.room, OWNER, "t", LANG_EN, 0, NULL));
+		ask(h, id, "pwd");
+		(void)snprintf(text, sizeof(text), "%c2", i < 26 ? 'A' + i : 'B');
+		house_hear(h, OWNER, text);
+		assert_int_equal(i, h->engine.answers);
+		assert_string_equal(id, h->engine.answered_id);
+	}
+	house_hear(h, OWNER, "A1");
+	assert_string_equal("old", h->engine.answered_id);
+}
+
 static void others_cannot_answer(void **state)
 {
 	struct house *h = *state;
@@ -558,6 +577,19 @@ static void a_question_nobody_answers_ends_as_a_no(void **state)
 	assert_non_null(strstr(last(h), "question is closed"));
 }
 
+static void an_answer_that_is_heard_too_late_does_not_count(void **state)
+{
+	struct house *h = *state;
+
+	ask(h, "q1", "ls");
+	h->w.clock.mono += QUESTION_TIMEOUT_MS; /* the machine slept: no timer has had its turn */
+	house_hear(h, OWNER, "1");
+	house_wait(h, 2000);
+	assert_int_equal(1, h->engine.answers);
+	assert_int_equal(ANSWER_NONE, h->engine.choice);
+	assert_int_equal(1, fake_count(&h->w.wire, "question is closed"));
+}
+
 static void the_time_to_answer_is_a_setting(void **state)
 {
 	struct house *h = *state;
@@ -569,6 +601,8 @@ static void the_time_to_answer_is_a_setting(void **state)
 	assert_non_null(strstr(last(h), "within 3 min"));
 	pass(&h->w.clock, h->w.loop, 180000 - 1);
 	assert_int_equal(0, h->engine.answers);
+	h->settings.ask_ms = 420000; /* for the next one */
+	assert_int_equal(0, control_apply(h->control, &h->settings, NULL));
 	pass(&h->w.clock, h->w.loop, 1);
 	assert_int_equal(ANSWER_NONE, h->engine.choice);
 	house_wait(h, 1000);
@@ -816,6 +850,7 @@ int main(void)
 		T(near_misses_never_consent),
 		T(a_number_out_of_range_is_told),
 		T(with_two_open_the_code_is_required),
+		T(two_open_never_have_the_same_code),
 		T(others_cannot_answer),
 		T(a_transcript_is_no_answer),
 		T(an_answer_is_heard_when_the_queue_is_full),
@@ -825,6 +860,7 @@ int main(void)
 		T(an_answer_written_before_but_heard_after_does_not_count),
 		T(a_clock_that_is_set_does_not_make_answers_early),
 		T(a_question_nobody_answers_ends_as_a_no),
+		T(an_answer_that_is_heard_too_late_does_not_count),
 		T(the_time_to_answer_is_a_setting),
 		T(a_question_that_never_gets_out_ends_as_a_no_too),
 		T(the_deadline_stands_still_while_one_is_open),
