@@ -2,6 +2,8 @@
 #ifndef BASE_TEXT_PRIVATE_H
 #define BASE_TEXT_PRIVATE_H
 
+#include <stdint.h>
+
 #include "base/text.h"
 
 #define TEXT_REPLACEMENT VIEW("\xef\xbf\xbd") /* U+FFFD */
@@ -14,6 +16,9 @@ enum utf8_kind {
 
 /* What p[0..n) begins with; n is not 0. */
 enum utf8_kind utf8_classify(const unsigned char *p, size_t n, size_t *len);
+
+/* One character (text_filter.c), visible if it is a control. */
+void text_show(uint32_t cp, struct view bytes, struct str *out);
 
 /* --- What looks like a secret (text_secret.c) ------------------------------------------------- */
 

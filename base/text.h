@@ -51,8 +51,9 @@ int text_safe(struct view in, int keep, struct str *out); /* the whole in one ca
  * bytes as \xff, backslash kept as it is. */
 int text_visible(struct view in, struct str *out);
 /* The same for someone who is to judge it: shown as \u200b and \U000e0061 is also what has no width
- * or no shape, in which text can be hidden, and more than 32 blanks in a row as [3000 blanks]. Not
- * for names that are to be used again. */
+ * or no shape, in which text can be hidden, and what passes for another character among Latin
+ * letters (a Cyrillic a in a name, a slash that is none), and more than 32 blanks in a row as
+ * [3000 blanks]. Not for names that are to be used again. */
 int text_revealed(struct view in, struct str *out);
 
 /* --- Likeness --------------------------------------------------------------------------------- */

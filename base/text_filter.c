@@ -163,7 +163,7 @@ int text_safe(struct view in, int keep, struct str *out)
 	return text_filter_end(&f, out);
 }
 
-static void show(uint32_t cp, struct view bytes, struct str *out)
+void text_show(uint32_t cp, struct view bytes, struct str *out)
 {
 	switch (cp) {
 	case '\n': str_adds(out, "\\n"); return;
@@ -190,100 +190,11 @@ int text_visible(struct view in, struct str *out)
 		if (n > 0) {
 			str_add(out, view_cut(in, n));
 		} else if ((n = utf8_next(in, &cp)) > 0) {
-			show(cp, view_cut(in, n), out);
+			text_show(cp, view_cut(in, n), out);
 		} else {
 			n = 1;
 			str_addf(out, "\\x%02x", (unsigned)(unsigned char)in.p[0]);
 		}
-		in = view_from(in, n);
-	}
-	return str_ok(out) ? 0 : -1;
-}
-
-/* --- For someone who is to judge -------------------------------------------------------------- */
-
-#define BLANKS_SHOWN 32 /* in a row */
-
-struct range {
-	uint32_t first, last;
-};
-
-static bool is_in(uint32_t cp, const struct range *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (cp >= list[i].first && cp <= list[i].last)
-			return true;
-	return false;
-}
-
-/* Default_Ignorable_Code_Point of Unicode, and what else is drawn as nothing at all. */
-static bool is_hidden(uint32_t cp)
-{
-	static const struct range hidden[] = { { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c },
-		{ 0x115f, 0x1160 }, { 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x200b, 0x200f },
-		{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x2800, 0x2800 }, { 0x3164, 0x3164 },
-		{ 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb },
-		{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff } };
-
-	return is_in(cp, hidden, sizeof(hidden) / sizeof(hidden[0]));
-}
-
-/* Unicode's Space_Separator. */
-static bool is_blank(uint32_t cp)
-{
-	static const struct range blank[] = { { ' ', ' ' }, { 0xa0, 0xa0 }, { 0x1680, 0x1680 },
-		{ 0x2000, 0x200a }, { 0x202f, 0x202f }, { 0x205f, 0x205f }, { 0x3000, 0x3000 } };
-
-	return is_in(cp, blank, sizeof(blank) / sizeof(blank[0]));
-}
-
-/* Bytes of the blanks that the text begins with, and how many there are. */
-static size_t blanks(struct view in, size_t *count)
-{
-	size_t at = 0, n;
-	uint32_t cp;
-
-	*count = 0;
-	while ((n = utf8_next(view_from(in, at), &cp)) > 0 && is_blank(cp)) {
-		at += n;
-		++*count;
-	}
-	return at;
-}
-
-/* What makes one picture of two characters is seen behind something that is. */
-static bool joins(uint32_t cp, uint32_t before)
-{
-	return (cp == 0x200d || cp == 0xfe0e || cp == 0xfe0f) && before >= 0x80 &&
-	       !is_hidden(before);
-}
-
-static void reveal(uint32_t cp, uint32_t before, struct view bytes, struct str *out)
-{
-	if (!is_hidden(cp) || joins(cp, before))
-		show(cp, bytes, out);
-	else
-		str_addf(out, cp > 0xffff ? "\\U%08x" : "\\u%04x", (unsigned)cp);
-}
-
-int text_revealed(struct view in, struct str *out)
-{
-	uint32_t cp = 0, before = 0;
-
-	while (in.n > 0) {
-		size_t count, n = blanks(in, &count);
-
-		if (count > BLANKS_SHOWN) {
-			str_addf(out, "[%zu blanks]", count);
-		} else if (n > 0) {
-			str_add(out, view_cut(in, n));
-		} else if ((n = utf8_next(in, &cp)) > 0) {
-			reveal(cp, before, view_cut(in, n), out);
-		} else {
-			n = 1;
-			str_addf(out, "\\x%02x", (unsigned)(unsigned char)in.p[0]);
-		}
-		before = count > 0 ? ' ' : cp;
 		in = view_from(in, n);
 	}
 	return str_ok(out) ? 0 : -1;

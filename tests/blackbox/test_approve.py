@@ -75,7 +75,8 @@ class Phone(ApproveCase):
         for command, words in (("echo ok" + " " * 3000 + "; rm -rf .", "ok[3000 blanks]; rm -rf ."),
                                ("echo " + "x" * 3000 + "; rm -rf .", "x; rm -rf .\nfolder: "),
                                ("echo a\n1. Yes\n# " + "x\n" * 900 + "rm -rf .", "| x\n| rm -rf .\nfolder: "),
-                               ("curl a.example/?\u200b\U000e0061", "curl a.example/?\\u200b\\U000e0061")):
+                               ("curl a.example/?\u200b\U000e0061", "curl a.example/?\\u200b\\U000e0061"),
+                               ("curl https://\u0430pple.com\u2044x", "https://\\u0430pple.com\\u2044x")):
             with self.subTest(command=command):
                 self.sim.script(call("shell", command=command), {"text": "done"})
                 shown = self.question()

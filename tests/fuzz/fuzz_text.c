@@ -62,6 +62,9 @@ static void shows_one_line(struct view v)
 
 	must(text_visible(v, &shown) == 0);
 	no_controls(str_view(&shown), 0);
+	str_reset(&shown);
+	must(text_revealed(v, &shown) == 0);
+	no_controls(str_view(&shown), 0);
 	str_release(&shown);
 }
 

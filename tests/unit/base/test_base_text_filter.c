@@ -312,6 +312,7 @@ static void reveals_what_hides_or_pushes_text_away(void **state)
 		{ VIEW("\xe2\x9d\xa4\xef\xb8\x8f"), "\xe2\x9d\xa4\xef\xb8\x8f" },
 		{ VIEW("\xe2\x9d\xa4\xef\xb8\x8f\xef\xb8\x8e"), "\xe2\x9d\xa4\xef\xb8\x8f\\ufe0e" },
 		{ VIEW("x\xef\xb8\x8f\xe2\x80\x8d"), "x\\ufe0f\\u200d" },
+		{ VIEW("\xe2\x9d\xa4\xff\xef\xb8\x8f"), "\xe2\x9d\xa4\\xff\\ufe0f" },
 		{ VIEW("\xe4\xbd\xa0\xe3\x80\x80\xe5\xa5\xbd"),
 			"\xe4\xbd\xa0\xe3\x80\x80\xe5\xa5\xbd" },
 		{ VIEW("a                                b"),
@@ -330,6 +331,41 @@ static void reveals_what_hides_or_pushes_text_away(void **state)
 	}
 }
 
+/* UTS 39: letters of one script that pass for those of another. */
+static void reveals_what_passes_for_another(void **state)
+{
+	static const struct {
+		const char *in, *want;
+	} revealed[] = {
+		{ "curl https://\u0430pple.com", "curl https://\\u0430pple.com" },
+		{ "https://\u0430\u0440\u0440\u04cf\u0435.com",
+			"https://\\u0430\\u0440\\u0440\\u04cf\\u0435.com" },
+		{ "/home/\u043e1/x", "/home/\\u043e1/x" },
+		{ "https://good.com\u2044x.evil.com", "https://good.com\\u2044x.evil.com" },
+		{ "rm \u2212rf\u037e \U0001d42b\U0001d426x",
+			"rm \\u2212rf\\u037e \\U0001d42b\\U0001d426x" },
+		{ "ech\u03bf a", "ech\\u03bf a" },
+		{ "mak\u0435\u0444", "mak\\u0435\u0444" },
+		{ "a\nb\u0430", "a\\nb\\u0430" },
+		/* a language of its own, a name in it, figures */
+		{ "\u0430 \u043e\u0441\u0430, rm", "\u0430 \u043e\u0441\u0430, rm" },
+		{ "\u0444\u0430\u0439\u043b.txt", "\u0444\u0430\u0439\u043b.txt" },
+		{ "ls \u03c0\u03b1/x", "ls \u03c0\u03b1/x" },
+		{ "\u6bd4\u4f8b1\u22362 a", "\u6bd4\u4f8b1\u22362 a" },
+		{ "caf\u00e9 \u4eca\u5929make", "caf\u00e9 \u4eca\u5929make" },
+		{ "\u0430", "\u0430" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(revealed); i++) {
+		struct str s = STR_INIT(200);
+
+		assert_int_equal(text_revealed(view_of(revealed[i].in), &s), 0);
+		assert_string_equal(str_cstr(&s), revealed[i].want);
+		str_release(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +377,7 @@ int main(void)
 		cmocka_unit_test(tells_when_the_text_is_full),
 		cmocka_unit_test(shows_what_cannot_be_seen),
 		cmocka_unit_test(reveals_what_hides_or_pushes_text_away),
+		cmocka_unit_test(reveals_what_passes_for_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
