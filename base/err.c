@@ -1,5 +1,6 @@
 #include "base/err.h"
 
+#include "base/file.h"
 #include "base/str.h"
 #include "base/text.h"
 
@@ -33,34 +34,63 @@ static void tidy(char *msg, bool cut)
 	}
 }
 
-static void store(struct err *e, enum err_code code, const char *head, const char *tail)
-{
-	char msg[ERR_MSG_MAX];
-	int n = snprintf(msg, sizeof(msg), "%s%s", head, tail);
+#define TEXT_MAX  (PATH_SIZE + 512) /* of a message before it is shortened */
+#define HEAD_KEPT 120
+#define GAP       VIEW(" ... ")
 
-	tidy(msg, n < 0 || (size_t)n >= sizeof(msg));
-	e->code = code;
-	memcpy(e->msg, msg, sizeof(msg));
+static bool inside_char(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Whoever runs out of memory names what it was for; that it was memory is said here. */
-static const char *tail_of(enum err_code code, const char *msg)
+/* What is wrong stands at the end, behind names that may be long: the middle goes. */
+static void shorten(char *text)
 {
-	return code == E_NOMEM && !strstr(msg, "memory") ? ": out of memory" : "";
+	size_t n = strlen(text), head = HEAD_KEPT, tail;
+
+	if (n < ERR_MSG_MAX)
+		return;
+	while (inside_char(text[head]))
+		head--;
+	tail = n - (ERR_MSG_MAX - 1 - head - GAP.n);
+	while (inside_char(text[tail]))
+		tail++;
+	memcpy(text + head, GAP.p, GAP.n);
+	memmove(text + head + GAP.n, text + tail, n - tail + 1);
+}
+
+/* text has room for TEXT_MAX bytes. */
+static void store(struct err *e, enum err_code code, char *text, bool cut)
+{
+	tidy(text, cut);
+	shorten(text);
+	e->code = code;
+	memcpy(e->msg, text, strlen(text) + 1);
+}
+
+static void add(char *text, const char *tail)
+{
+	size_t n = strlen(text);
+
+	(void)snprintf(text + n, TEXT_MAX - n, "%s", tail);
 }
 
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 {
-	char head[ERR_MSG_MAX + 1]; /* one more, so that store() sees the cut */
+	char text[TEXT_MAX];
 	va_list ap;
 
 	if (!e)
 		return -1;
 	va_start(ap, fmt);
-	if (vsnprintf(head, sizeof(head), fmt, ap) < 0)
-		head[0] = '\0';
+	int n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	store(e, code, head, tail_of(code, head));
+	if (n < 0)
+		text[0] = '\0';
+	/* Whoever runs out of memory names what it was for; that it was memory is said here. */
+	if (code == E_NOMEM && !strstr(text, "memory"))
+		add(text, ": out of memory");
+	store(e, code, text, n >= TEXT_MAX);
 	return -1;
 }
 
@@ -83,36 +113,38 @@ static enum err_code code_of_errno(int err)
 int err_sys(struct err *e, const char *fmt, ...)
 {
 	int err = errno;
-	char head[160], tail[96], room[64];
+	char text[TEXT_MAX], room[64];
 	va_list ap;
 
 	if (!e)
 		return -1;
 	va_start(ap, fmt);
-	int n = vsnprintf(head, sizeof(head), fmt, ap);
+	int n = vsnprintf(text, TEXT_MAX - sizeof(room) - 2, fmt, ap);
 	va_end(ap);
 	if (n < 0)
-		head[0] = '\0';
-	tidy(head, n < 0 || (size_t)n >= sizeof(head));
-	(void)snprintf(tail, sizeof(tail), ": %s", strerror_r(err, room, sizeof(room)));
-	store(e, code_of_errno(err), head, tail);
+		text[0] = '\0';
+	add(text, ": ");
+	add(text, strerror_r(err, room, sizeof(room)));
+	store(e, code_of_errno(err), text, false);
 	errno = err;
 	return -1;
 }
 
 int err_wrap(struct err *e, const char *fmt, ...)
 {
-	char head[ERR_MSG_MAX + 1], old[ERR_MSG_MAX + 2];
+	char text[TEXT_MAX];
 	va_list ap;
 
 	if (!e)
 		return -1;
 	va_start(ap, fmt);
-	if (vsnprintf(head, sizeof(head), fmt, ap) < 0)
-		head[0] = '\0';
+	int n = vsnprintf(text, TEXT_MAX - ERR_MSG_MAX - 2, fmt, ap);
 	va_end(ap);
-	(void)snprintf(old, sizeof(old), ": %s", e->msg);
-	store(e, e->code, head, old);
+	if (n < 0)
+		text[0] = '\0';
+	add(text, ": ");
+	add(text, e->msg);
+	store(e, e->code, text, false);
 	return -1;
 }
 

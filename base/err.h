@@ -23,7 +23,8 @@ enum err_code {
 };
 
 /* Filled where the cause is known, handed up unchanged, logged once where it is handled. The
- * message is one line of UTF-8 without a full stop, cut on a character boundary if it must be. */
+ * message is one line of UTF-8 without a full stop; if it must be cut, the middle goes, between
+ * characters. */
 #define ERR_MSG_MAX 256 /* the NUL counted */
 struct err {
 	enum err_code code;

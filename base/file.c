@@ -456,7 +456,7 @@ int path_join(char out[PATH_SIZE], const char *dir, const char *name, struct err
 		n--;
 	if (n + 1 + m >= PATH_SIZE) {
 		out[0] = '\0';
-		return err_set(e, E_FORMAT, "the path %s/%s is too long", dir, name);
+		return err_set(e, E_FORMAT, "the path is too long: %s/%s", dir, name);
 	}
 	memcpy(out, dir, n);
 	out[n] = '/';

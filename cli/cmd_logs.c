@@ -91,16 +91,21 @@ static int show_new(struct tail *t)
 	return 0;
 }
 
-/* A rotation gives the name to another file: what is left of the old one, then the new one. */
+/* A rotation gives the name to another file: what is left of the old one, then the new one. Where
+ * no file can be renamed, the same one begins anew. */
 static int change_over(struct tail *t)
 {
 	struct stat mine, named;
 	struct err none = ERR_INIT;
 	int next, rc;
 
-	if (fstat(t->fd, &mine) < 0 || lstat(t->path, &named) < 0 ||
-		(mine.st_ino == named.st_ino && mine.st_dev == named.st_dev))
+	if (fstat(t->fd, &mine) < 0 || lstat(t->path, &named) < 0)
 		return 0;
+	if (mine.st_ino == named.st_ino && mine.st_dev == named.st_dev) {
+		if (mine.st_size < lseek(t->fd, 0, SEEK_CUR))
+			(void)lseek(t->fd, 0, SEEK_SET);
+		return 0;
+	}
 	if ((next = file_open_read(t->path, NULL, &none)) < 0)
 		return 0;
 	rc = show_new(t);

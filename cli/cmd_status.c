@@ -24,7 +24,8 @@ static void print_age(const char *label, int64_t wall_ms)
 		printf("%snone yet\n", label);
 		return;
 	}
-	printf("%s%s (%" PRId64 " s ago)\n", label, when, age);
+	printf("%s%s (%" PRId64 " s ago)\n", label, when,
+		age < 0 ? 0 : age); /* a clock may be turned back */
 }
 
 static const char *text_of(const struct json *obj, const char *name, char *buf, size_t size)

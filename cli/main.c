@@ -205,6 +205,15 @@ static int allow_files(struct err *e)
 		(unsigned long long)r.rlim_max, FILES_MIN);
 }
 
+/* What a message says to type is meant for this account, and would else be done to another one. */
+static int remind(const struct home *h, int code)
+{
+	if (h->account[0] && code != EXIT_DONE && code != EXIT_USAGE)
+		fprintf(stderr, "kairo: each command for this account takes --account %s\n",
+			h->account);
+	return code;
+}
+
 static int run(int argc, char **argv)
 {
 	char *program = argc > 0 ? argv[0] : NULL;
@@ -238,7 +247,7 @@ static int run(int argc, char **argv)
 
 		return e.code == E_FORMAT ? EXIT_USAGE : code;
 	}
-	return c->run(&h, argc, argv);
+	return remind(&h, c->run(&h, argc, argv));
 }
 
 int main(int argc, char **argv)

@@ -144,6 +144,8 @@ class Life(Case):
         self.addCleanup(other.close)
         other.config(workspace=other.workspace, network__allow_loopback=True, model__base_url=self.sim.model,
                      model__name="demo")
+        self.assertIn("takes --account work", other.start(code=4).err)
+        self.assertIn("takes --account work", other.run("status", code=4).err)
         other.run("login", "--base-url", self.sim.api, "--force")
         self.kairo.start()
         other.start()
@@ -228,6 +230,9 @@ class Logs(Case):
             with open(name) as f:
                 written += [line for line in f.read().splitlines() if line != "filler"]
         self.assertEqual([line for line in seen.decode().splitlines() if line != "filler"], written)
+        with open(path, "w") as f:  # as where nothing can be renamed
+            f.write("anew\n")
+        wait_for(lambda: has(b"anew\n"), "the first line of a file that begins anew")
         p.terminate()
 
     def test_rotation_keeps_three_generations(self):

@@ -245,6 +245,7 @@ class Homes(Machine):
             self.assertIn(p.returncode, (0, 1, 2))
             if p.returncode:
                 self.assertRegex(p.err, r"\Akairo: [^\n]{15,}\n\Z")
+                self.assertIn("too long", p.err)
             self.assertNotEqual(self.kairo.run("start", env={"KAIRO_HOME": "/tmp/" + "x" * n}, code=None).returncode, 0)
 
 

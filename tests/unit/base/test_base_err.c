@@ -73,6 +73,19 @@ static void keeps_the_reason_behind_a_long_name(void **state)
 	errno = EACCES;
 	err_sys(&e, "open %s", name);
 	assert_non_null(strstr(e.msg, ": Permission denied"));
+	err_set(&e, E_FORMAT, "the path %s is too long", name);
+	assert_non_null(strstr(e.msg, "nnn is too long"));
+	assert_true(strncmp(e.msg, "the path nnn", 12) == 0);
+	assert_int_equal(strlen(e.msg), sizeof(e.msg) - 1);
+	err_wrap(&e, "config %s", name);
+	assert_non_null(strstr(e.msg, "nnn is too long"));
+	name[246] = '\0'; /* 9 more: the most that fits */
+	err_set(&e, E_FORMAT, "the path %s", name);
+	assert_null(strstr(e.msg, " ... "));
+	assert_int_equal(strlen(e.msg), 255);
+	err_set(&e, E_FORMAT, "the paths %s", name);
+	assert_non_null(strstr(e.msg, " ... "));
+	assert_int_equal(strlen(e.msg), 255);
 }
 
 static void wraps_and_keeps_the_code(void **state)
