@@ -1,5 +1,6 @@
 /* grep: lines that match a regular expression. PCRE2 backtracks, so its steps, depth and memory are
- * limited; an expression that runs into a limit is an error that says so. */
+ * limited; an expression that runs into a limit is an error that says so. One step can still look at
+ * all of a line, and a line can be a whole file: callouts keep the time meanwhile. */
 #include "tools/exec/tool.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -25,6 +26,7 @@
 #define MATCH_STEPS    500000
 #define MATCH_DEPTH    5000
 #define MATCH_HEAP_KIB 16384
+#define CALLOUTS       256 /* between two looks at the time */
 
 struct search {
 	struct tool_job *job;
@@ -35,7 +37,9 @@ struct search {
 	int64_t offset, limit, found;
 	uint64_t bytes;
 	size_t big, binary, linked, unreadable;
+	unsigned callouts;
 	bool more, total;
+	struct walk_gaps gaps;
 	struct str text; /* of one file */
 	struct err *e;
 	bool failed;
@@ -52,9 +56,19 @@ static void say_pcre(int code, struct err *e, const char *what)
 	(void)err_set(e, E_FORMAT, "%s: %s", what, (const char *)msg);
 }
 
+/* Not 0: the match is given up with it. */
+static int on_callout(pcre2_callout_block *block, void *arg)
+{
+	struct search *s = arg;
+
+	(void)block;
+	return ++s->callouts % CALLOUTS == 0 && job_over(s->job) ? PCRE2_ERROR_CALLOUT : 0;
+}
+
 static int compile(struct search *s, struct view pattern, bool ignore_case, struct err *e)
 {
-	uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C |
+	uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF |
+	                   PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT |
 	                   (ignore_case ? PCRE2_CASELESS : 0);
 	char what[80];
 	size_t at = 0;
@@ -77,6 +91,7 @@ static int compile(struct search *s, struct view pattern, bool ignore_case, stru
 	(void)pcre2_set_match_limit(s->limits, MATCH_STEPS);
 	(void)pcre2_set_depth_limit(s->limits, MATCH_DEPTH);
 	(void)pcre2_set_heap_limit(s->limits, MATCH_HEAP_KIB);
+	(void)pcre2_set_callout(s->limits, on_callout, s);
 	return 0;
 }
 
@@ -130,6 +145,10 @@ static int look_at_line(struct search *s, struct view path, int64_t number, stru
 
 	if (rc == PCRE2_ERROR_NOMATCH)
 		return 1;
+	if (rc == PCRE2_ERROR_CALLOUT) {
+		s->gaps.time = true;
+		return 0;
+	}
 	if (rc < 0)
 		return refuse_steps(s, rc, path);
 	if (s->found - s->offset == s->limit || s->job->out->n >= TOOL_PAGE_BYTES) {
@@ -144,7 +163,7 @@ static int look_at_line(struct search *s, struct view path, int64_t number, stru
 	return 1;
 }
 
-static int look_at_text(struct search *s, struct view path, struct walk_gaps *gaps)
+static int look_at_text(struct search *s, struct view path)
 {
 	struct view text = str_view(&s->text);
 
@@ -159,7 +178,7 @@ static int look_at_text(struct search *s, struct view path, struct walk_gaps *ga
 		if (rc <= 0)
 			return rc;
 		if (number % 256 == 0 && job_over(s->job)) {
-			gaps->time = true;
+			s->gaps.time = true;
 			return 0;
 		}
 	}
@@ -189,7 +208,7 @@ static bool read_all(struct search *s, int fd)
 }
 
 /* As look_at_line. fd is closed. */
-static int look_at_file(struct search *s, int fd, struct view path, struct walk_gaps *gaps)
+static int look_at_file(struct search *s, int fd, struct view path)
 {
 	bool read = read_all(s, fd);
 
@@ -212,18 +231,12 @@ static int look_at_file(struct search *s, int fd, struct view path, struct walk_
 		s->total = true;
 		return 0;
 	}
-	return look_at_text(s, path, gaps);
+	return look_at_text(s, path);
 }
-
-struct walk_arg {
-	struct search *s;
-	struct walk_gaps *gaps;
-};
 
 static enum walk_next on_entry(void *arg, const struct walk_entry *w)
 {
-	struct walk_arg *a = arg;
-	struct search *s = a->s;
+	struct search *s = arg;
 	struct stat st = { .st_nlink = 0 };
 	int fd;
 
@@ -239,10 +252,10 @@ static enum walk_next on_entry(void *arg, const struct walk_entry *w)
 			(void)close(fd);
 		return WALK_ON;
 	}
-	return look_at_file(s, fd, w->path, a->gaps) > 0 ? WALK_ON : WALK_STOP;
+	return look_at_file(s, fd, w->path) > 0 ? WALK_ON : WALK_STOP;
 }
 
-static void report(struct search *s, const struct walk_gaps *gaps)
+static void report(struct search *s)
 {
 	struct str *out = s->job->out;
 
@@ -261,13 +274,11 @@ static void report(struct search *s, const struct walk_gaps *gaps)
 		(void)str_addf(out, "[%zu binary files were left out]\n", s->binary);
 	if (s->unreadable)
 		(void)str_addf(out, "[%zu files could not be read]\n", s->unreadable);
-	walk_say_gaps(gaps, out);
+	walk_say_gaps(&s->gaps, out);
 }
 
 static int run(struct search *s, const struct place *place, struct err *e)
 {
-	struct walk_gaps gaps = { .entries = false };
-	struct walk_arg arg = { .s = s, .gaps = &gaps };
 	struct stat st;
 	int fd;
 
@@ -277,15 +288,15 @@ static int run(struct search *s, const struct place *place, struct err *e)
 		fd = place_open_file(place, &st, e);
 		if (fd < 0)
 			return -1;
-		(void)look_at_file(s, fd, view_of(place->rel), &gaps);
+		(void)look_at_file(s, fd, view_of(place->rel));
 	} else {
 		fd = place_open_dir(place, e);
-		if (fd < 0 || walk_run(s->job, fd, on_entry, &arg, &gaps, e) < 0)
+		if (fd < 0 || walk_run(s->job, fd, on_entry, s, &s->gaps, e) < 0)
 			return -1;
 	}
 	if (s->failed)
 		return -1;
-	report(s, &gaps);
+	report(s);
 	return 0;
 }
 

@@ -29,16 +29,22 @@ static int add_alt(struct match *m, struct view v)
 	return 0;
 }
 
+/* Behind the character at i, which a backslash may make one with the next. */
+static size_t next_at(const char *p, size_t i)
+{
+	return i + (p[i] == '\\' && p[i + 1] ? 2 : 1);
+}
+
 /* The first group that has a comma: where it opens and closes; false when there is none. */
 static bool find_group(const char *p, size_t *open, size_t *close)
 {
-	for (size_t i = 0; p[i]; i++) {
+	for (size_t i = 0; p[i]; i = next_at(p, i)) {
 		int depth = 0;
 		bool comma = false;
 
 		if (p[i] != '{')
 			continue;
-		for (size_t k = i; p[k]; k++) {
+		for (size_t k = i; p[k]; k = next_at(p, k)) {
 			if (p[k] == '{')
 				depth++;
 			else if (p[k] == ',' && depth == 1)
@@ -63,7 +69,7 @@ static int split_group(struct match *m, int at, size_t open, size_t close)
 	int depth = 0;
 
 	m->alt[at] = NULL;
-	for (size_t k = open + 1; k <= close; k++) {
+	for (size_t k = open + 1; k <= close; k = next_at(p, k)) {
 		char made[MATCH_PATTERN_MAX + 1];
 		struct str s = STR_INIT(MATCH_PATTERN_MAX);
 		int rc;
@@ -142,6 +148,14 @@ static size_t take_char(struct view v, uint32_t *cp)
 	return n;
 }
 
+/* The same, but for what a backslash makes an ordinary character. */
+static size_t take_literal(struct view v, uint32_t *cp)
+{
+	bool escaped = v.p[0] == '\\' && v.n > 1;
+
+	return (escaped ? 1 : 0) + take_char(view_from(v, escaped ? 1 : 0), cp);
+}
+
 /* A class at v.p[0] == '['. Returns its length, or 0 when it is not closed (then "[" is itself). */
 static size_t take_class(struct view v, uint32_t c, bool *hit)
 {
@@ -159,10 +173,10 @@ static size_t take_class(struct view v, uint32_t c, bool *hit)
 			*hit = in != negate;
 			return i + 1;
 		}
-		i += take_char(view_from(v, i), &lo);
+		i += take_literal(view_from(v, i), &lo);
 		hi = lo;
 		if (i + 1 < v.n && v.p[i] == '-' && v.p[i + 1] != ']')
-			i += 1 + take_char(view_from(v, i + 1), &hi);
+			i += 1 + take_literal(view_from(v, i + 1), &hi);
 		if (lo <= c && c <= hi)
 			in = true;
 	}
@@ -182,7 +196,7 @@ static size_t head_takes(struct view pat, uint32_t c)
 		return 1;
 	if (pat.p[0] == '[' && (n = take_class(pat, c, &hit)) > 0)
 		return hit ? n : 0;
-	n = take_char(pat, &want);
+	n = take_literal(pat, &want);
 	return want == c ? n : 0;
 }
 
@@ -257,11 +271,7 @@ static bool match_one(struct view pat, struct view path, bool prefix)
 		path = star_path;
 		pat = star_pat;
 	}
-	if (prefix)
-		return pat.n > 0;
-	while (view_eqs(head_of(pat), "**"))
-		pat = rest_of(pat);
-	return pat.n == 0;
+	return prefix ? pat.n > 0 : pat.n == 0;
 }
 
 bool match_path(const struct match *m, struct view path)

@@ -1,6 +1,7 @@
 /* tools/exec/match.h: path patterns. `*` and `?` stay inside one component, `**` as a whole
- * component stands for zero or more of them, `[a-z]` and `[!a-z]` for one character, `{a,b}` for
- * alternatives. Linear in pattern times path: hostile patterns cost nothing special. */
+ * component stands for zero or more of them (at the end for one or more: what lies below), `[a-z]`
+ * and `[!a-z]` for one character, `{a,b}` for alternatives; a backslash takes the next character's
+ * meaning. Linear in pattern times path: hostile patterns cost nothing special. */
 #ifndef TOOLS_EXEC_MATCH_H
 #define TOOLS_EXEC_MATCH_H
 

@@ -56,7 +56,8 @@ static const struct tool_spec specs[] = {
 	{
 		.name = "glob",
 		.about = "Find files by a pattern of their path: * and ? within one component, ** for "
-			 "any number of folders (also none), [a-z], {a,b}. Example: src/**/*.{c,h}",
+			 "any number of folders (also none), [a-z], {a,b}; a backslash before one of "
+			 "these takes its meaning. Example: src/**/*.{c,h}",
 		.timeout_ms = 60000,
 		.key = "pattern",
 		.args = {

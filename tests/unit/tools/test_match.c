@@ -49,6 +49,9 @@ static void paths(void **state)
 		{ "d/**/x.c", "e/x.c", false },
 		{ "d/**", "d/e/f", true },
 		{ "d/**", "e/f", false },
+		{ "d/**", "d", false }, /* what lies below, not itself */
+		{ "d/**/**", "d", false },
+		{ "**/**", "d", true },
 		{ "**", "a/b/c", true },
 		{ "**/a/**/b", "x/a/y/a/z/b", true },
 		{ "**/a/**/b", "x/y/z/b", false },
@@ -82,6 +85,20 @@ static void paths(void **state)
 		{ "{a,b", "{a,b", true },
 		{ "**/*.{ts,tsx}", "src/ui/app.tsx", true },
 		{ "A", "a", false },
+		{ "app/\\[id\\]/*.tsx", "app/[id]/page.tsx", true },
+		{ "app/\\[id\\]/*.tsx", "app/i/page.tsx", false },
+		{ "\\*", "*", true },
+		{ "\\*", "a", false },
+		{ "\\a\\字", "a字", true },
+		{ "[\\]a]", "]", true },
+		{ "[a-\\c]", "b", true },
+		{ "\\{a,b\\}", "{a,b}", true },
+		{ "\\{a,b\\}", "a", false },
+		{ "{a\\,b,c}", "a,b", true },
+		{ "{a\\,b,c}", "c", true },
+		{ "{a\\}b,c}", "a}b", true },
+		{ "a\\\\", "a\\", true },
+		{ "a\\", "a\\", true },        /* at the end: itself */
 		{ "\xff*", "\xff\xfe", true }, /* names need not be UTF-8 */
 		{ "?", "\xff", true },
 	};
