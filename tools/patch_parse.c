@@ -216,9 +216,20 @@ static int judge_names(const struct reader *r, const struct names *n, size_t lin
 
 /* --- Hunks ------------------------------------------------------------------------------------ */
 
+/* "\ No newline at end of file", in any language. */
+static bool is_note(struct view line)
+{
+	return starts(line, "\\ ");
+}
+
+static bool is_marked(struct view line)
+{
+	return line.n > 0 && (strchr(" +-", line.p[0]) || is_note(line));
+}
+
 static bool is_hunk_line(struct view line)
 {
-	return line.n == 0 || strchr(" +-\\", line.p[0]) || view_eqs(line, "\r");
+	return is_marked(line) || line.n == 0 || view_eqs(line, "\r");
 }
 
 /* An editor that trims lines makes an empty context line altogether empty. */
@@ -237,7 +248,7 @@ bool patch_next(struct view *body, struct patch_line *line)
 		return false;
 	*line = line_of(v);
 	*body = view_from(*body, v.n + 1);
-	if (body->n > 0 && body->p[0] == '\\') {
+	if (is_note(*body)) {
 		*body = view_from(*body, view_find(*body, '\n') + 1);
 		line->ends = false;
 	}
@@ -286,7 +297,7 @@ static int refuse_counts(const struct reader *r, const struct patch_hunk *h, str
 		for (size_t i = 1; i < odd; i++)
 			line = view_from(line, view_find(line, '\n') + 1);
 		return refuse_line(r, h->line + odd, view_cut(line, view_find(line, '\n')),
-			"a line of a hunk begins with a space, +, - or \\");
+			"a line of a hunk begins with a space, + or -");
 	}
 	return err_set(r->e, E_FORMAT,
 		"line %zu of the patch: the hunk says %zu old and %zu new lines but has %zu and "
@@ -352,7 +363,7 @@ static int count_line(struct reader *r, struct side *old, struct side *new, stru
 	struct patch_line line;
 	bool in_old, in_new;
 
-	if (!is_hunk_line(peek(r)) || starts(r->rest, "\\") || !patch_next(&rest, &line))
+	if (!is_hunk_line(peek(r)) || is_note(r->rest) || !patch_next(&rest, &line))
 		return 0;
 	in_old = line.kind != '+';
 	in_new = line.kind != '-';
@@ -393,7 +404,7 @@ static int take_hunk(struct reader *r, struct patch_file *f, size_t *old_end)
 			return rc < 0 ? -1 : refuse_counts(r, h, body);
 	}
 	h->body = view_cut(body, body.n - r->rest.n);
-	if (r->rest.n > 0 && strchr(" +-\\", r->rest.p[0]) && !begins_file(r->rest))
+	if (is_marked(r->rest) && !begins_file(r->rest))
 		return refuse_counts(r, h, body);
 	if (f->added + f->removed == changed)
 		return refuse(r, h->line, "the hunk changes nothing");
@@ -419,11 +430,16 @@ static int refuse_mode(const struct reader *r, size_t line, struct view mode)
 	return refuse(r, line, "a patch does not set a mode; a new file has mode 100644");
 }
 
-static int take_mode(const struct reader *r, size_t line, struct view mode, bool deleted)
+/* "new file mode 100644", "deleted file mode 100644" */
+static int take_mode(const struct reader *r, struct view mode, enum patch_kind kind,
+	struct patch_file *f)
 {
-	if (view_eqs(mode, "100644") || (deleted && view_eqs(mode, "100755")))
+	if (f->kind != PATCH_CHANGE && f->kind != kind)
+		return refuse(r, r->line, "a file is either created or deleted");
+	f->kind = kind;
+	if (view_eqs(mode, "100644") || (kind == PATCH_DELETE && view_eqs(mode, "100755")))
 		return 0;
-	return refuse_mode(r, line, mode);
+	return refuse_mode(r, r->line, mode);
 }
 
 /* "index 1234..5678 100644": the mode is the one the file has. */
@@ -467,13 +483,11 @@ static int take_extended(struct reader *r, struct patch_file *f)
 		if (starts(line, "index ")) {
 			rc = check_index(r, r->line, view_from(line, strlen("index ")));
 		} else if (starts(line, "new file mode ")) {
-			f->kind = PATCH_CREATE;
-			rc = take_mode(r, r->line, view_from(line, strlen("new file mode ")),
-				false);
+			rc = take_mode(r, view_from(line, strlen("new file mode ")), PATCH_CREATE,
+				f);
 		} else if (starts(line, "deleted file mode ")) {
-			f->kind = PATCH_DELETE;
-			rc = take_mode(r, r->line, view_from(line, strlen("deleted file mode ")),
-				true);
+			rc = take_mode(r, view_from(line, strlen("deleted file mode ")),
+				PATCH_DELETE, f);
 		} else {
 			rc = check_other(r, r->line, line);
 			if (rc > 0)

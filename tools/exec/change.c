@@ -117,11 +117,14 @@ static void before_change(void *job)
 	job_acting(job);
 }
 
-static int stage(struct tool_job *j, struct change *c, struct err *e)
+static int reach(struct tool_job *j, struct change *c, struct err *e)
 {
 	c->dir = place_open_parent(&c->place, c->name, before_change, j, &c->folders, e);
-	if (c->dir < 0 || check_target(c, e) < 0)
-		return -1;
+	return c->dir < 0 ? -1 : check_target(c, e);
+}
+
+static int stage(struct tool_job *j, struct change *c, struct err *e)
+{
 	job_acting(j);
 	leftover_sweep(c->dir);
 	return c->kind == CHANGE_REMOVE ? 0 : write_temp(j, c, e);
@@ -265,8 +268,12 @@ static void finish(struct change *list, size_t n, bool made)
 	}
 }
 
+/* What cannot be done is found out before anything is. */
 static int stage_all(struct tool_job *j, struct change *list, size_t n, struct err *e)
 {
+	for (size_t i = 0; i < n; i++)
+		if (reach(j, &list[i], e) < 0)
+			return -1;
 	for (size_t i = 0; i < n; i++)
 		if (stage(j, &list[i], e) < 0)
 			return -1;

@@ -27,6 +27,7 @@ struct page {
 	/* what was found */
 	int64_t next_line, next_column; /* where to go on; 0: nowhere */
 	int64_t cut_line;               /* the first line of which only LINE_CHARS are shown */
+	int64_t first_chars;            /* of the line where the page begins, or so far */
 	bool crlf, binary, ends_with_lf, any;
 	struct str text;
 };
@@ -53,6 +54,8 @@ static void show_byte(struct page *p, char c)
 
 	if (starts_char(p, c)) {
 		p->chars++;
+		if (p->line == p->offset)
+			p->first_chars = p->chars;
 		if (p->chars >= from + LINE_CHARS) {
 			if (p->chars == from + LINE_CHARS && p->cut_line == 0)
 				p->cut_line = p->line;
@@ -205,6 +208,12 @@ static int report(struct tool_job *j, struct page *p, const struct place *place,
 		return err_set(e, E_FORMAT, "%s has %lld lines%s; offset %lld is behind its end",
 			place->shown, (long long)total, whole ? "" : " or more",
 			(long long)p->offset);
+	if (p->column > p->first_chars + 1)
+		return err_set(e, E_FORMAT,
+			"line %lld of %s has %lld characters; column %lld is "
+			"behind its end",
+			(long long)p->offset, place->shown, (long long)p->first_chars,
+			(long long)p->column);
 	if (p->next_line > total)
 		p->next_line = 0;
 	(void)str_addf(out, "[%s: lines %lld-%lld of %s%lld]\n", place->shown, (long long)p->offset,

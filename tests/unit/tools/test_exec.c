@@ -24,6 +24,8 @@
 #include "tools/exec/walk.h"
 #include "remove_tree.h"
 
+#define NOBODY 65534
+
 static char dir[64], outside[64];
 static struct roots roots;
 static struct str out;
@@ -183,6 +185,12 @@ static void long_lines_are_cut_and_can_be_read_on(void **state)
 	assert_non_null(strstr(str_cstr(&out), "\nshort\n"));
 	gives("read_file", "{\"path\":\"a\",\"column\":4001,\"limit\":1}",
 		"[a: lines 1-1 of 2]\n字\n[more: offset=2]\n");
+	gives("read_file", "{\"path\":\"a\",\"column\":4002,\"limit\":1}",
+		"[a: lines 1-1 of 2]\n\n[more: offset=2]\n");
+	refuses("read_file", "{\"path\":\"a\",\"column\":4003}",
+		"line 1 of a has 4001 characters; column 4003 is behind its end");
+	refuses("read_file", "{\"path\":\"a\",\"offset\":2,\"column\":7}",
+		"line 2 of a has 5 characters");
 	/* exactly at the limit: nothing is cut */
 	str_drop(&text, 3);
 	make("a", str_view(&text));
@@ -557,6 +565,15 @@ static void greps(void **state)
 	refuses("grep", "{\"pattern\":\"\"}", "pattern");
 }
 
+static void letters_of_every_script_are_letters(void **state)
+{
+	(void)state;
+	make("a", VIEW("字\n-\nÉté\n"));
+	gives("grep", "{\"pattern\":\"^\\\\w+$\"}", "a:1: 字\na:3: Été\n");
+	gives("grep", "{\"pattern\":\"\\\\W\"}", "a:2: -\n");
+	gives("grep", "{\"pattern\":\"\\\\bété\\\\b\",\"ignore_case\":true}", "a:3: Été\n");
+}
+
 static void an_expression_that_runs_away_is_an_error(void **state)
 {
 	struct str text = STR_INIT(1 << 20);
@@ -574,6 +591,29 @@ static void an_expression_that_runs_away_is_an_error(void **state)
 	make("a", str_view(&text));
 	refuses("grep", "{\"pattern\":\"^(?:a(b)(?=(.*))){1,60000}$x\"}", "");
 	str_release(&text);
+}
+
+/* Each step from here looks at all of five mebibytes, and the steps that are allowed would take
+ * hours. */
+static void a_giant_line_keeps_to_the_time(void **state)
+{
+	struct tool_job j = { .roots = &roots, .until = 0, .out = &out };
+	struct str text = STR_INIT((size_t)5 << 20);
+	struct json *args;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	while (text.n < ((size_t)5 << 20))
+		(void)str_addc(&text, 'a');
+	make("a", str_view(&text));
+	str_release(&text);
+	assert_int_equal(0,
+		json_read(&args, VIEW("{\"pattern\":\"[^z]*z\"}"), &json_limits_wire, &e));
+	j.args = args;
+	assert_int_equal(0, tool_grep(&j, &e));
+	assert_string_equal("[no line matches]\n[partial: the time was up; narrow the path]\n",
+		str_cstr(&out));
+	json_free(&args);
 }
 
 static void long_lines_show_the_part_that_matches(void **state)
@@ -702,18 +742,6 @@ static void a_stop_leaves_the_old_file_and_no_other(void **state)
 	refuses("write_file", "{\"path\":\"a\",\"content\":\"new\"}", "as it was");
 	file_is("a", "old", 0644);
 	assert_int_equal(1, entries("."));
-}
-
-static void a_read_only_file_stays(void **state)
-{
-	(void)state;
-	make("a", VIEW("old"));
-	assert_int_equal(0, chmod(at("a"), 0444));
-	if (geteuid() == 0) {
-		print_message("nothing is read-only for root\n");
-		skip();
-	}
-	refuses("write_file", "{\"path\":\"a\",\"content\":\"new\"}", "read-only");
 }
 
 static void an_over_long_name_is_refused(void **state)
@@ -849,6 +877,27 @@ static void patches_stay_in_the_workspace(void **state)
 	assert_int_equal(0, link(at("a"), at("hard")));
 	not_patched("--- a\n+++ a\n" HUNK, "hard link");
 	file_is("a", "a\n", 0644);
+}
+
+static void a_read_only_file_stays(void **state)
+{
+	bool root = geteuid() == 0;
+
+	(void)state;
+	make("b", VIEW("a\n"));
+	assert_int_equal(0, chmod(at("b"), 0666));
+	make("a", VIEW("old"));
+	assert_int_equal(0, chmod(at("a"), 0444));
+	/* Nothing is read-only for root. */
+	assert_int_equal(0, root ? chown(dir, NOBODY, NOBODY) | seteuid(NOBODY) : 0);
+	refuses("write_file", "{\"path\":\"a\",\"content\":\"new\"}", "read-only");
+	not_patched("--- b\n+++ b\n" HUNK "--- a\n+++ a\n@@ -1 +1 @@\n-old\n\\ No newline\n+new\n",
+		"read-only");
+	not_patched("--- a\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n\\ No newline\n", "read-only");
+	assert_int_equal(0, root ? seteuid(0) : 0);
+	file_is("a", "old", 0444);
+	file_is("b", "a\n", 0666);
+	assert_int_equal(2, entries("."));
 }
 
 static void patches_text_of_five_mebibytes_at_most(void **state)
@@ -1106,19 +1155,21 @@ int main(void)
 		T(deep_trees_are_bounded),
 		T(a_search_past_its_time_says_so),
 		T(greps),
+		T(letters_of_every_script_are_letters),
 		T(an_expression_that_runs_away_is_an_error),
+		T(a_giant_line_keeps_to_the_time),
 		T(long_lines_show_the_part_that_matches),
 		T(files_over_five_mebibytes_are_said),
 		T(creates_and_replaces),
 		T(refuses_to_write_elsewhere),
 		T(content_at_and_over_a_mebibyte),
 		T(a_stop_leaves_the_old_file_and_no_other),
-		T(a_read_only_file_stays),
 		T(an_over_long_name_is_refused),
 		T(counts_the_lines_that_differ),
 		T(patches_several_files_at_once),
 		T(one_file_that_does_not_fit_stops_all),
 		T(patches_stay_in_the_workspace),
+		T(a_read_only_file_stays),
 		T(patches_text_of_five_mebibytes_at_most),
 		T(a_patch_of_a_crlf_file_need_not_show_it),
 		T(a_stop_leaves_all_files_as_they_were),

@@ -176,6 +176,8 @@ static void headers_that_do_not_agree(void **state)
 			"for a new file" },
 		{ "diff --git a/x b/x\ndeleted file mode 100644\n--- /dev/null\n+++ b/x\n" HUNK,
 			"for a new file" },
+		{ "diff --git a/x b/x\nnew file mode 100644\ndeleted file mode 100644\n",
+			"either created or deleted" },
 		{ "diff --git a/x b/x\n", "no hunks" },
 		{ "diff --git a/x b/x\nindex 1..2 100644\n", "no hunks" },
 		{ "--- a/x\n+++ b/x\n", "no hunks" },
@@ -260,6 +262,10 @@ static void counts_must_be_right(void **state)
 			"behind the last" },
 		{ HEAD "@@ -1,1 +1,2 @@\n-b\n+c\n\\ No newline at end of file\n+d\n",
 			"behind the last" },
+		/* what a hunk lacks a sign before is no note on the line above */
+		{ HEAD "@@ -1 +1 @@\n-a\n+b\n\\section{c}\n", "begins with --- NAME" },
+		{ "--- /dev/null\n+++ b/x\n@@ -0,0 +1,2 @@\n+a\n\\section{c}\n",
+			"line 5 of the patch: a line of a hunk begins" },
 		{ HEAD "@@ -5 +5 @@\n-a\n+b\n@@ -5 +5 @@\n-a\n+b\n", "overlaps" },
 		{ HEAD "@@ -5 +5 @@\n-a\n+b\n@@ -4,0 +4 @@\n+b\n@@ -1 +1 @@\n-a\n+b\n",
 			"overlaps" },
@@ -271,6 +277,7 @@ static void counts_must_be_right(void **state)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (table[i].word[0])
 			refuses(table[i].text, table[i].word);
+	takes(HEAD "@@ -1 +1 @@\n-a\n+b\n\r\n\n");
 	takes(HEAD "@@ -5 +5 @@ void f(void)\n-a\n+b\n@@ -5,0 +6 @@\n+c\n@@ -6 +7 @@\n-d\n+e");
 	assert_int_equal(3, patch->files[0].nhunks);
 	assert_int_equal(3, patch->files[0].added);
