@@ -14,81 +14,39 @@
 
 #include "base/base64.h"
 #include "base/json.h"
-#include "base/loop.h"
 #include "base/file.h"
 #include "tools/host/picture.h"
-#include "tools/host/registry.h"
 
+#include "rig.h"
 #include "tree.h"
-#include "remove_tree.h"
-
-struct fix {
-	char dir[64], ws[96], home[96];
-	struct loop *loop;
-	struct policy *policy;
-	struct tools *tools;
-	int done;
-	bool ok, cancelled, acted;
-	struct str text;
-};
-
-static struct fix fix;
 
 static int setup(void **state)
 {
-	const struct str empty = STR_INIT((size_t)8 << 20);
 	struct policy_rules rules = POLICY_RULES_DEFAULT;
-	struct tools_env env = { .helper = KAIRO_TOOL };
 	struct err e = ERR_INIT;
 
 	(void)state;
-	memset(&fix, 0, sizeof(fix));
-	fix.text = empty;
-	(void)snprintf(fix.dir, sizeof(fix.dir), "/tmp/kairo-commands-XXXXXX");
-	assert_non_null(mkdtemp(fix.dir));
-	(void)snprintf(fix.ws, sizeof(fix.ws), "%s/ws", fix.dir);
-	(void)snprintf(fix.home, sizeof(fix.home), "%s/home", fix.dir);
-	assert_int_equal(0, mkdir(fix.ws, 0755));
-	assert_int_equal(0, mkdir(fix.home, 0700));
-	assert_int_equal(0, loop_open(&fix.loop, NULL, &e));
+	rig_make(NULL);
 	rules.shell = SHELL_ASK;
-	assert_int_equal(0, policy_open(&fix.policy, &rules, &e));
-	env.loop = fix.loop;
-	env.workspace = fix.ws;
-	env.hide = fix.home;
-	env.policy = fix.policy;
-	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
-	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "first", VIEW(""), NULL, &e));
-	assert_int_equal(0, tools_turn_begin(fix.tools, 2, "second", VIEW(""), NULL, &e));
+	rig_open(&rules);
+	assert_int_equal(0, tools_turn_begin(rig.tools, 1, "first", VIEW(""), NULL, &e));
+	assert_int_equal(0, tools_turn_begin(rig.tools, 2, "second", VIEW(""), NULL, &e));
 	mark_choose();
 	return 0;
 }
 
 static int teardown(void **state)
 {
+	int rc = rig_remove();
+
 	(void)state;
-	tools_close(&fix.tools);
-	policy_free(&fix.policy);
-	loop_close(&fix.loop);
-	str_release(&fix.text);
 	expect_nobody_left();
-	return remove_tree(fix.dir);
+	return rc;
 }
 
 /* --- One call --------------------------------------------------------------------------------- */
 
-static void on_done(void *arg, const struct tool_result *r)
-{
-	(void)arg;
-	fix.done++;
-	fix.ok = r->ok;
-	fix.cancelled = r->cancelled;
-	fix.acted = r->acted;
-	str_reset(&fix.text);
-	assert_int_equal(0, str_add(&fix.text, r->text));
-}
-
-/* With the consent that it needs. -1: why is in fix.text. */
+/* With the consent that it needs. -1: why is in rig.text. */
 static int try(struct tool_run **r, uint64_t turn, const char *name, const char *args)
 {
 	struct tool_call c = { .turn = turn, .origin = ORIGIN_PHONE, .id = "c1", .name = name };
@@ -96,16 +54,16 @@ static int try(struct tool_run **r, uint64_t turn, const char *name, const char 
 	struct err e = ERR_INIT;
 	int rc;
 
-	fix.done = 0;
+	rig.done = 0;
 	*r = NULL;
 	c.args = view_of(args);
 	c.consent = consent;
-	rc = tools_fingerprint(fix.tools, &c, consent, &e);
+	rc = tools_fingerprint(rig.tools, &c, consent, &e);
 	if (rc == 0)
-		rc = tools_start(r, fix.tools, &c, on_done, NULL, &e);
-	str_reset(&fix.text);
+		rc = tools_start(r, rig.tools, &c, rig_on_done, NULL, &e);
+	str_reset(&rig.text);
 	if (rc < 0)
-		(void)str_adds(&fix.text, e.msg);
+		(void)str_adds(&rig.text, e.msg);
 	return rc;
 }
 
@@ -114,42 +72,28 @@ static struct tool_run *begin(uint64_t turn, const char *name, const char *args)
 	struct tool_run *r;
 
 	if (try(&r, turn, name, args) < 0)
-		fail_msg("%s %s: %s", name, args, str_cstr(&fix.text));
+		fail_msg("%s %s: %s", name, args, str_cstr(&rig.text));
 	return r;
-}
-
-static void wait_done(void)
-{
-	struct err e = ERR_INIT;
-
-	while (fix.done == 0)
-		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
-	assert_int_equal(1, fix.done);
 }
 
 static bool run(uint64_t turn, const char *name, const char *args)
 {
 	(void)begin(turn, name, args);
-	wait_done();
-	return fix.ok;
-}
-
-static bool says(const char *text)
-{
-	return strstr(str_cstr(&fix.text), text);
+	rig_wait();
+	return rig.ok;
 }
 
 static void expect(const char *text)
 {
 	if (!says(text))
-		fail_msg("wanted: %s\ngot: %.3000s", text, str_cstr(&fix.text));
+		fail_msg("wanted: %s\ngot: %.3000s", text, str_cstr(&rig.text));
 }
 
 static bool there(const char *name)
 {
 	char path[320];
 
-	(void)snprintf(path, sizeof(path), "%s/%s", fix.ws, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", rig.ws, name);
 	return access(path, F_OK) == 0;
 }
 
@@ -158,7 +102,7 @@ static void make_file(const char *name)
 	char path[200];
 	struct err e = ERR_INIT;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", fix.ws, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", rig.ws, name);
 	assert_int_equal(0, file_replace(path, 0644, VIEW(""), &e));
 }
 
@@ -167,7 +111,7 @@ static void wait_for_file(const char *name)
 	struct err e = ERR_INIT;
 
 	while (!there(name)) /* bounded by the test's own limit */
-		assert_int_equal(0, loop_step(fix.loop, 5, &e));
+		assert_int_equal(0, loop_step(rig.loop, 5, &e));
 }
 
 /* What a command begins in the background has its own name a while after the command's end. */
@@ -176,15 +120,15 @@ static void wait_marked(bool there_is_one)
 	struct err e = ERR_INIT;
 
 	while ((find_marked() > 0) != there_is_one)
-		assert_int_equal(0, loop_step(fix.loop, 5, &e));
+		assert_int_equal(0, loop_step(rig.loop, 5, &e));
 }
 
 static void pass_minutes(int n)
 {
 	struct err e = ERR_INIT;
 
-	loop_turn_clock(fix.loop, (int64_t)n * 60 * 1000);
-	assert_int_equal(0, loop_step(fix.loop, 0, &e));
+	loop_turn_clock(rig.loop, (int64_t)n * 60 * 1000);
+	assert_int_equal(0, loop_step(rig.loop, 0, &e));
 }
 
 /* --- shell ------------------------------------------------------------------------------------ */
@@ -193,13 +137,13 @@ static void a_command_runs_behind_the_fence(void **state)
 {
 	(void)state;
 	assert_true(run(1, "shell", "{\"command\":\"echo a >made; cat made; echo b >&2\"}"));
-	assert_true(fix.acted);
+	assert_true(rig.acted);
 	expect("exit status 0 after ");
 	expect("[stdout: 2 bytes]\na\n[stderr: 2 bytes]\nb\n");
 	assert_true(there("made"));
 	assert_false(run(1, "shell", "{\"command\":\"echo x; exit 3\"}"));
 	expect("exit status 3 after ");
-	assert_true(fix.acted && !fix.cancelled);
+	assert_true(rig.acted && !rig.cancelled);
 	assert_true(run(1, "shell", "{\"command\":\"echo $HOME $TMPDIR; echo t >$TMPDIR/x\"}"));
 	expect("tmp");
 }
@@ -211,7 +155,7 @@ static void its_own_time_is_kept(void **state)
 		marked("{\"command\":\"echo begun; setsid sleep @ & sleep @\",\"timeout_s\":1}")));
 	expect("timed out at 1 s and was ended");
 	expect("begun");
-	assert_true(fix.acted);
+	assert_true(rig.acted);
 	expect_nobody_left();
 }
 
@@ -223,8 +167,8 @@ static void a_cancelled_command_is_evidence(void **state)
 	(void)state;
 	wait_for_file("here");
 	tool_cancel(r);
-	wait_done();
-	assert_true(fix.cancelled && fix.acted && !fix.ok);
+	rig_wait();
+	assert_true(rig.cancelled && rig.acted && !rig.ok);
 	expect("cancelled after ");
 	expect("what it has changed until then stays changed");
 	expect("begun");
@@ -239,7 +183,7 @@ static void the_end_of_the_daemon_ends_commands(void **state)
 	(void)begin(1, "shell",
 		marked("{\"command\":\": >here; setsid sleep @ & nohup sleep @ & sleep @\"}"));
 	wait_for_file("here");
-	tools_close(&fix.tools);
+	tools_close(&rig.tools);
 	expect_nobody_left();
 }
 
@@ -252,7 +196,7 @@ static void a_session_keeps_its_folder_and_variables(void **state)
 	(void)state;
 	assert_true(run(1, SESSION, "{\"command\":\"mkdir sub; cd sub; A=5; pwd\"}"));
 	expect("session 1, new: exit status 0 after ");
-	assert_true(fix.acted);
+	assert_true(rig.acted);
 	assert_true(run(1, SESSION, "{\"command\":\"basename $PWD; echo $A\"}"));
 	expect("session 1: exit status 0 after ");
 	expect("]\nsub\n5\n");
@@ -310,8 +254,8 @@ static void a_session_has_one_command_at_a_time(void **state)
 	assert_int_equal(-1, try(&other, 1, SESSION, "{\"stop\":true}"));
 	expect("session 1 is running a command");
 	make_file("go");
-	while (fix.done < 1)
-		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+	while (rig.done < 1)
+		assert_int_equal(0, loop_step(rig.loop, 20000, &e));
 }
 
 /* Commands of two sessions, and a write, one after the other: each sees what the one before did.
@@ -332,13 +276,13 @@ static void commands_of_sessions_and_writes_never_overlap(void **state)
 	(void)begin(1, "shell", "{\"command\":\"echo e >>log\"}");
 	wait_for_file("here");
 	tool_cancel(waiting);
-	wait_done();
-	assert_true(fix.cancelled && !fix.acted);
+	rig_wait();
+	assert_true(rig.cancelled && !rig.acted);
 	expect("Nothing was changed.");
 	assert_false(there("written"));
 	make_file("go");
-	while (fix.done < 5)
-		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+	while (rig.done < 5)
+		assert_int_equal(0, loop_step(rig.loop, 20000, &e));
 	assert_true(there("written"));
 	assert_true(run(1, SESSION, "{\"command\":\"echo $A $(cat log)\",\"session\":3}"));
 	expect("kept a b c e");
@@ -357,12 +301,12 @@ static void a_write_waits_for_a_session_that_ends(void **state)
 	wait_for_file("here");
 	tool_cancel(r);
 	(void)begin(1, "shell", "{\"command\":\"echo next >>log; cat log\"}");
-	while (fix.done < 1)
-		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
-	assert_true(fix.cancelled);
-	fix.done = 0;
-	wait_done();
-	assert_true(fix.ok && says("next") && !says("next\nlate"));
+	while (rig.done < 1)
+		assert_int_equal(0, loop_step(rig.loop, 20000, &e));
+	assert_true(rig.cancelled);
+	rig.done = 0;
+	rig_wait();
+	assert_true(rig.ok && says("next") && !says("next\nlate"));
 }
 
 static void what_runs_nothing_needs_no_consent(void **state)
@@ -385,7 +329,7 @@ static void what_runs_nothing_needs_no_consent(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		c.args = view_of(cases[i].args);
-		assert_int_equal(cases[i].want, tools_verdict(fix.tools, &c, &why));
+		assert_int_equal(cases[i].want, tools_verdict(rig.tools, &c, &why));
 	}
 	str_release(&why);
 }
@@ -406,7 +350,7 @@ static void a_command_that_ends_its_session_says_so(void **state)
 		assert_false(run(1, SESSION, marked(cases[i].args)));
 		expect("session 1, new: ");
 		expect(cases[i].says);
-		assert_true(fix.acted && !fix.cancelled);
+		assert_true(rig.acted && !rig.cancelled);
 		expect_nobody_left();
 	}
 }
@@ -420,20 +364,20 @@ static void a_cancel_ends_the_session(void **state)
 	r = begin(1, SESSION, marked("{\"command\":\"echo begun; : >here; sleep @\"}"));
 	wait_for_file("here");
 	tool_cancel(r);
-	wait_done();
-	assert_true(fix.cancelled && fix.acted && !fix.ok);
+	rig_wait();
+	assert_true(rig.cancelled && rig.acted && !rig.ok);
 	expect("session 1: cancelled after ");
 	expect("begun");
 	expect_nobody_left();
 	r = begin(1, SESSION, "{\"command\":\":\"}");
 	tool_cancel(r); /* before the shell is there */
-	wait_done();
-	assert_true(fix.cancelled && !fix.acted);
+	rig_wait();
+	assert_true(rig.cancelled && !rig.acted);
 	r = begin(1, SESSION, marked("{\"command\":\": >there; sleep @\"}"));
 	wait_for_file("there");
 	tool_detach(r);
 	wait_marked(false);
-	assert_int_equal(0, fix.done);
+	assert_int_equal(0, rig.done);
 	assert_true(run(1, SESSION, "{}"));
 	expect("There are no sessions.");
 }
@@ -453,7 +397,7 @@ static void there_are_four_and_no_more(void **state)
 	for (int i = 1; i <= 4; i++) { /* used again, the second is the oldest */
 		(void)snprintf(args, sizeof(args), "{\"command\":\"echo $A\",\"session\":%d}", i);
 		if (i != 2)
-			loop_turn_clock(fix.loop, 1000);
+			loop_turn_clock(rig.loop, 1000);
 		if (i != 2)
 			assert_true(run(1, SESSION, args));
 	}
@@ -486,9 +430,9 @@ static void nobody_is_put_out_for_a_fifth_of_ones_own(void **state)
 	assert_int_equal(-1, try(&other, 2, SESSION, "{\"command\":\":\"}"));
 	expect("there are 4 sessions already");
 	for (int i = 0; i < 4; i++) {
-		fix.done = 0;
+		rig.done = 0;
 		tool_cancel(r[i]);
-		wait_done();
+		rig_wait();
 	}
 	assert_true(run(2, SESSION, "{\"command\":\":\"}"));
 }
@@ -518,7 +462,7 @@ static void put_home(const char *name, const char *content)
 	char path[320];
 	struct err e = ERR_INIT;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", fix.home, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", rig.home, name);
 	assert_int_equal(0, file_replace(path, 0600, view_of(content), &e));
 }
 
@@ -529,14 +473,14 @@ static void fill_home(void)
 	char path[320], to[320];
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", fix.home, folders[i]);
+		(void)snprintf(path, sizeof(path), "%s/%s", rig.home, folders[i]);
 		assert_int_equal(0, mkdir(path, 0700));
 	}
 	put_home("media/me/note.txt", "kept for me\n");
 	put_home("media/you/note.txt", "secret of another\n");
 	put_home("state.db", "secret of the daemon\n");
-	(void)snprintf(path, sizeof(path), "%s/media/me/link", fix.home);
-	(void)snprintf(to, sizeof(to), "%s/media/you/note.txt", fix.home);
+	(void)snprintf(path, sizeof(path), "%s/media/me/link", rig.home);
+	(void)snprintf(to, sizeof(to), "%s/media/you/note.txt", rig.home);
 	assert_int_equal(0, symlink(to, path));
 }
 
@@ -544,8 +488,8 @@ static int begin_with(uint64_t turn, const char *conversation, const char *media
 {
 	char path[320];
 
-	(void)snprintf(path, sizeof(path), "%s/%s", fix.home, media);
-	return tools_turn_begin(fix.tools, turn, conversation, VIEW(""), path, e);
+	(void)snprintf(path, sizeof(path), "%s/%s", rig.home, media);
+	return tools_turn_begin(rig.tools, turn, conversation, VIEW(""), path, e);
 }
 
 /* %s: our own folder. */
@@ -560,7 +504,7 @@ static bool run_home(uint64_t turn, const char *tool, const char *format)
 
 		assert_int_equal(0, str_add(&args, view_cut(rest, n)));
 		if (n < rest.n)
-			assert_int_equal(0, str_adds(&args, fix.home));
+			assert_int_equal(0, str_adds(&args, rig.home));
 		rest = view_from(rest, n + 1);
 	}
 	ok = run(turn, tool, str_cstr(&args));
@@ -606,7 +550,7 @@ static void what_was_received_can_be_read_and_nothing_else(void **state)
 	expect("kept for me");
 	for (size_t i = 0; i < sizeof(closed) / sizeof(closed[0]); i++) {
 		if (run_home(3, closed[i][0], closed[i][1]) || says("secret"))
-			fail_msg("%s %s: %s", closed[i][0], closed[i][1], str_cstr(&fix.text));
+			fail_msg("%s %s: %s", closed[i][0], closed[i][1], str_cstr(&rig.text));
 	}
 	assert_true(run_home(3, "read_file", "{\"path\":\"@/media/me/note.txt\"}"));
 	expect("kept for me");
@@ -616,10 +560,10 @@ static void a_session_that_is_older_says_what_it_cannot_reach(void **state)
 {
 	(void)state;
 	fill_home();
-	assert_int_equal(0, tools_turn_begin(fix.tools, 3, "mine", VIEW(""), NULL, NULL));
+	assert_int_equal(0, tools_turn_begin(rig.tools, 3, "mine", VIEW(""), NULL, NULL));
 	assert_true(run(3, "shell_session", "{\"command\":\"echo begun\"}"));
 	assert_false(says("has been received"));
-	tools_turn_end(fix.tools, 3);
+	tools_turn_end(rig.tools, 3);
 	assert_int_equal(0, begin_with(4, "mine", "media/me", NULL));
 	assert_false(run_home(4, "shell_session", "{\"command\":\"cat @/media/me/note.txt\"}"));
 	expect("received since this session began cannot be reached in it");
@@ -639,7 +583,7 @@ static void put_dot(const char *name)
 	struct str bytes = STR_INIT(1000);
 
 	assert_int_equal(0, base64_decode(view_of(dot), &bytes));
-	(void)snprintf(path, sizeof(path), "%s/%s", fix.dir, name);
+	(void)snprintf(path, sizeof(path), "%s/%s", rig.dir, name);
 	assert_int_equal(0, file_replace(path, 0600, str_view(&bytes), NULL));
 	str_release(&bytes);
 }
@@ -649,11 +593,12 @@ static bool load(uint64_t turn, const char *name)
 	char path[320];
 	struct tool_run *r;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", fix.dir, name);
-	fix.done = 0;
-	assert_int_equal(0, picture_load(&r, fix.tools, turn, view_of(path), on_done, NULL, NULL));
-	wait_done();
-	return fix.ok;
+	(void)snprintf(path, sizeof(path), "%s/%s", rig.dir, name);
+	rig.done = 0;
+	assert_int_equal(0,
+		picture_load(&r, rig.tools, turn, view_of(path), rig_on_done, NULL, NULL));
+	rig_wait();
+	return rig.ok;
 }
 
 static void pictures_are_shown_where_the_turn_may_read(void **state)
@@ -668,7 +613,7 @@ static void pictures_are_shown_where_the_turn_may_read(void **state)
 	put_dot("ws/dot.png");
 	assert_int_equal(0, begin_with(3, "mine", "media/me", NULL));
 	assert_true(load(3, "home/media/me/dot.png"));
-	assert_int_equal(0, picture_read(str_view(&fix.text), &p));
+	assert_int_equal(0, picture_read(str_view(&rig.text), &p));
 	assert_true(view_eqs(p.type, "image/png") && p.note.n == 0 && view_eqs(p.base64, dot));
 	assert_true(load(3, "ws/dot.png"));
 	assert_false(load(1, "home/media/me/dot.png"));
@@ -679,11 +624,12 @@ static void pictures_are_shown_where_the_turn_may_read(void **state)
 	assert_false(load(3, "home/media/me/none"));
 	/* No tool of the model's. */
 	assert_int_equal(-1, try(&r, 3, "picture", "{\"path\":\"dot.png\"}"));
-	fix.done = 0;
-	assert_int_equal(0, picture_load(&r, fix.tools, 3, VIEW("dot.png"), on_done, NULL, NULL));
+	rig.done = 0;
+	assert_int_equal(0,
+		picture_load(&r, rig.tools, 3, VIEW("dot.png"), rig_on_done, NULL, NULL));
 	tool_cancel(r);
-	wait_done();
-	assert_true(fix.cancelled);
+	rig_wait();
+	assert_true(rig.cancelled);
 }
 
 static void what_was_received_belongs_to_its_turns(void **state)
@@ -695,7 +641,7 @@ static void what_was_received_belongs_to_its_turns(void **state)
 	assert_false(run_home(1, "read_file", "{\"path\":\"@/media/me/note.txt\"}"));
 	assert_int_equal(0, begin_with(3, "mine", "media/me", NULL));
 	assert_false(run_home(1, "shell", "{\"command\":\"cat @/media/me/note.txt\"}"));
-	tools_turn_end(fix.tools, 3);
+	tools_turn_end(rig.tools, 3);
 	assert_false(run_home(3, "read_file", "{\"path\":\"@/media/me/note.txt\"}"));
 	/* It need not be there; but it is no link, and nothing around it. */
 	assert_int_equal(0, begin_with(4, "mine", "media/nobody", NULL));

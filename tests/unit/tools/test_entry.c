@@ -15,58 +15,37 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/loop.h"
-#include "tools/host/registry.h"
-#include "remove_tree.h"
+#include "rig.h"
 
 static const char *const entries[] = { "printf '%s|' a 'b c' '$HOME' '*'", "git status",
 	"cat /proc/self/cmdline", "./tool", "no-such-program-here", NULL };
 
-struct fix {
-	char dir[64], ws[96];
-	struct loop *loop;
-	struct policy *policy;
-	struct tools *tools;
-	int done;
-	bool ok;
-	struct str text;
-};
-
-static struct fix fix;
-
 static void rule(enum shell_rule shell)
 {
 	struct policy_rules rules = POLICY_RULES_DEFAULT;
-	struct policy *old = fix.policy;
+	struct policy *old = rig.policy;
 	struct err e = ERR_INIT;
 
 	rules.shell = shell;
 	rules.shell_allow = entries;
-	if (policy_open(&fix.policy, &rules, &e) < 0)
+	if (policy_open(&rig.policy, &rules, &e) < 0)
 		fail_msg("%s", e.msg);
-	tools_set_policy(fix.tools, fix.policy);
+	tools_set_policy(rig.tools, rig.policy);
 	policy_free(&old);
 }
 
 static int setup(void **state)
 {
-	const struct str empty = STR_INIT((size_t)8 << 20);
-	struct tools_env env = { .helper = KAIRO_TOOL, .workspace = fix.ws };
+	struct tools_env env;
 	char tool[128];
 	struct err e = ERR_INIT;
 
 	(void)state;
-	memset(&fix, 0, sizeof(fix));
-	fix.text = empty;
-	(void)snprintf(fix.dir, sizeof(fix.dir), "/tmp/kairo-entry-XXXXXX");
-	assert_non_null(mkdtemp(fix.dir));
-	(void)snprintf(fix.ws, sizeof(fix.ws), "%s/ws", fix.dir);
-	(void)snprintf(tool, sizeof(tool), "%s/tool", fix.ws);
-	assert_int_equal(0, mkdir(fix.ws, 0755));
+	rig_make(NULL);
+	(void)snprintf(tool, sizeof(tool), "%s/tool", rig.ws);
 	assert_int_equal(0, file_replace(tool, 0755, VIEW("#!/bin/sh\necho mine\n"), &e));
-	assert_int_equal(0, loop_open(&fix.loop, NULL, &e));
-	env.loop = fix.loop;
-	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
+	env = rig_env();
+	assert_int_equal(0, tools_open(&rig.tools, &env, &e));
 	rule(SHELL_ALLOWLIST);
 	return 0;
 }
@@ -74,20 +53,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	tools_close(&fix.tools);
-	policy_free(&fix.policy);
-	loop_close(&fix.loop);
-	str_release(&fix.text);
-	return remove_tree(fix.dir);
-}
-
-static void on_done(void *arg, const struct tool_result *r)
-{
-	(void)arg;
-	fix.done++;
-	fix.ok = r->ok;
-	str_reset(&fix.text);
-	assert_int_equal(0, str_add(&fix.text, r->text));
+	return rig_remove();
 }
 
 /* {"command":"..."} */
@@ -111,8 +77,8 @@ static enum verdict verdict(const char *tool, const char *command, enum origin o
 	enum verdict v;
 
 	c.args = str_view(&args);
-	str_reset(&fix.text);
-	v = tools_verdict(fix.tools, &c, &fix.text);
+	str_reset(&rig.text);
+	v = tools_verdict(rig.tools, &c, &rig.text);
 	str_release(&args);
 	return v;
 }
@@ -125,18 +91,12 @@ static void run(const char *command)
 	struct tool_run *r;
 	struct err e = ERR_INIT;
 
-	fix.done = 0;
+	rig.done = 0;
 	c.args = str_view(&args);
-	if (tools_start(&r, fix.tools, &c, on_done, NULL, &e) < 0)
+	if (tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e) < 0)
 		fail_msg("%s: %s", command, e.msg);
-	while (fix.done == 0)
-		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+	rig_wait();
 	str_release(&args);
-}
-
-static bool says(const char *word)
-{
-	return strstr(str_cstr(&fix.text), word);
 }
 
 /* What rides on an entry, and what only looks like one. */
@@ -157,7 +117,7 @@ static void nothing_rides_on_an_entry(void **state)
 		if (verdict("shell", others[i], ORIGIN_PHONE) != VERDICT_DENY)
 			fail_msg("allowlist: %s", others[i]);
 		if (others[i][0] && !says("Allowed are, word for word: "))
-			fail_msg("%s: %s", others[i], str_cstr(&fix.text));
+			fail_msg("%s: %s", others[i], str_cstr(&rig.text));
 		rule(SHELL_ASK);
 		if (others[i][0] && verdict("shell", others[i], ORIGIN_PHONE) != VERDICT_ASK)
 			fail_msg("ask: %s", others[i]);
@@ -217,11 +177,11 @@ static void an_entry_runs_without_a_shell(void **state)
 {
 	(void)state;
 	run("printf '%s|' a 'b c' '$HOME' '*'");
-	if (!fix.ok || !says("a|b c|$HOME|*|"))
-		fail_msg("%s", str_cstr(&fix.text));
+	if (!rig.ok || !says("a|b c|$HOME|*|"))
+		fail_msg("%s", str_cstr(&rig.text));
 	run("cat /proc/self/cmdline");
-	if (!fix.ok || !says("cat/proc/self/cmdline"))
-		fail_msg("%s", str_cstr(&fix.text));
+	if (!rig.ok || !says("cat/proc/self/cmdline"))
+		fail_msg("%s", str_cstr(&rig.text));
 }
 
 static void what_is_not_consented_to_does_not_start(void **state)
@@ -234,13 +194,13 @@ static void what_is_not_consented_to_does_not_start(void **state)
 
 	(void)state;
 	c.args = str_view(&args);
-	assert_int_equal(0, tools_fingerprint(fix.tools, &c, hex, &e));
+	assert_int_equal(0, tools_fingerprint(rig.tools, &c, hex, &e));
 	c.consent = hex; /* no consent lifts a denial */
-	assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	assert_int_equal(-1, tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e));
 	assert_int_equal(E_DENIED, e.code);
 	rule(SHELL_ASK);
 	c.consent = NULL;
-	assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	assert_int_equal(-1, tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e));
 	assert_int_equal(E_DENIED, e.code);
 	assert_null(r);
 	str_release(&args);

@@ -11,25 +11,16 @@
 
 #include <sys/stat.h>
 
-#include "base/loop.h"
 #include "tools/host/native.h"
-#include "tools/host/registry.h"
-#include "remove_tree.h"
+#include "rig.h"
 
 #define ARGS "{\"query\":\"weather\"}"
 
 struct fix {
-	char dir[64], ws[96];
-	struct loop *loop;
-	struct policy *policy;
-	struct tools *tools;
 	struct native_call *call; /* under way */
 	int begun, ended;         /* by the registry */
 	bool at_once, refuse, acts;
 	char conversation[40];
-	int done;
-	bool ok, cancelled, acted;
-	struct str text;
 };
 
 static struct fix fix;
@@ -80,30 +71,17 @@ static const struct native_tool search = {
 
 static void open_tools(const struct policy_rules *rules)
 {
-	struct tools_env env = { .loop = fix.loop, .helper = KAIRO_TOOL, .workspace = fix.ws };
 	struct err e = ERR_INIT;
 
-	tools_close(&fix.tools);
-	policy_free(&fix.policy);
-	assert_int_equal(0, policy_open(&fix.policy, rules, &e));
-	env.policy = fix.policy;
-	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
-	assert_int_equal(0, tools_add_native(fix.tools, &search, &e));
+	rig_open(rules);
+	assert_int_equal(0, tools_add_native(rig.tools, &search, &e));
 }
 
 static int setup(void **state)
 {
-	const struct str empty = STR_INIT((size_t)8 << 20);
-	struct err e = ERR_INIT;
-
 	(void)state;
 	memset(&fix, 0, sizeof(fix));
-	fix.text = empty;
-	(void)snprintf(fix.dir, sizeof(fix.dir), "/tmp/kairo-native-XXXXXX");
-	assert_non_null(mkdtemp(fix.dir));
-	(void)snprintf(fix.ws, sizeof(fix.ws), "%s/ws", fix.dir);
-	assert_int_equal(0, mkdir(fix.ws, 0755));
-	assert_int_equal(0, loop_open(&fix.loop, NULL, &e));
+	rig_make(NULL);
 	open_tools(&POLICY_RULES_DEFAULT);
 	return 0;
 }
@@ -111,22 +89,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	tools_close(&fix.tools);
-	policy_free(&fix.policy);
-	loop_close(&fix.loop);
-	str_release(&fix.text);
-	return remove_tree(fix.dir);
-}
-
-static void on_done(void *arg, const struct tool_result *r)
-{
-	(void)arg;
-	fix.done++;
-	fix.ok = r->ok;
-	fix.cancelled = r->cancelled;
-	fix.acted = r->acted;
-	str_reset(&fix.text);
-	assert_int_equal(0, str_add(&fix.text, r->text));
+	return rig_remove();
 }
 
 static struct tool_call call_of(const char *args)
@@ -144,21 +107,16 @@ static struct tool_run *begin(void)
 	struct tool_run *r;
 	struct err e = ERR_INIT;
 
-	if (tools_start(&r, fix.tools, &c, on_done, NULL, &e) < 0)
+	if (tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e) < 0)
 		fail_msg("%s", e.msg);
-	assert_int_equal(0, fix.done); /* never under the caller's feet */
+	assert_int_equal(0, rig.done); /* never under the caller's feet */
 	return r;
 }
 
 static void step(void)
 {
-	assert_int_equal(0, loop_step(fix.loop, 0, NULL));
-	assert_int_equal(0, loop_step(fix.loop, 0, NULL));
-}
-
-static bool says(const char *word)
-{
-	return strstr(str_cstr(&fix.text), word);
+	assert_int_equal(0, loop_step(rig.loop, 0, NULL));
+	assert_int_equal(0, loop_step(rig.loop, 0, NULL));
 }
 
 /* --- Calls ------------------------------------------------------------------------------------ */
@@ -169,9 +127,9 @@ static void a_result_given_at_once_is_told_from_the_loop(void **state)
 	fix.at_once = true;
 	(void)begin();
 	step();
-	assert_int_equal(1, fix.done);
-	assert_true(fix.ok && !fix.cancelled && !fix.acted);
-	assert_string_equal("weather", str_cstr(&fix.text));
+	assert_int_equal(1, rig.done);
+	assert_true(rig.ok && !rig.cancelled && !rig.acted);
+	assert_string_equal("weather", str_cstr(&rig.text));
 	assert_int_equal(0, fix.ended);
 }
 
@@ -180,13 +138,13 @@ static void a_later_result_is_cleaned_and_told_once(void **state)
 	(void)state;
 	(void)begin();
 	step();
-	assert_int_equal(0, fix.done);
+	assert_int_equal(0, rig.done);
 	native_finish(fix.call, false, VIEW("no\x1b[31m luck\n"));
 	native_finish(fix.call, true, VIEW("again"));
 	step();
-	assert_int_equal(1, fix.done);
-	assert_false(fix.ok);
-	assert_string_equal("no luck\n", str_cstr(&fix.text));
+	assert_int_equal(1, rig.done);
+	assert_false(rig.ok);
+	assert_string_equal("no luck\n", str_cstr(&rig.text));
 }
 
 static void a_result_is_bounded(void **state)
@@ -199,7 +157,7 @@ static void a_result_is_bounded(void **state)
 	(void)begin();
 	native_finish(fix.call, true, str_view(&big));
 	step();
-	assert_true(fix.text.n <= TOOL_RESULT_MAX && says("[cut:"));
+	assert_true(rig.text.n <= TOOL_RESULT_MAX && says("[cut:"));
 	str_release(&big);
 }
 
@@ -210,8 +168,8 @@ static void a_cancel_ends_the_tool_and_is_told(void **state)
 	tool_cancel(begin());
 	assert_int_equal(1, fix.ended);
 	step();
-	assert_int_equal(1, fix.done);
-	assert_true(fix.cancelled && fix.acted && !fix.ok);
+	assert_int_equal(1, rig.done);
+	assert_true(rig.cancelled && rig.acted && !rig.ok);
 	assert_true(says("was cancelled"));
 }
 
@@ -224,8 +182,8 @@ static void a_cancel_after_the_result_changes_nothing(void **state)
 	tool_cancel(r);
 	step();
 	assert_int_equal(0, fix.ended);
-	assert_true(fix.ok && !fix.cancelled);
-	assert_string_equal("found", str_cstr(&fix.text));
+	assert_true(rig.ok && !rig.cancelled);
+	assert_string_equal("found", str_cstr(&rig.text));
 }
 
 static void a_detached_call_and_a_close_report_to_nobody(void **state)
@@ -235,9 +193,9 @@ static void a_detached_call_and_a_close_report_to_nobody(void **state)
 	assert_int_equal(1, fix.ended);
 	step();
 	(void)begin();
-	tools_close(&fix.tools);
+	tools_close(&rig.tools);
 	assert_int_equal(2, fix.ended);
-	assert_int_equal(0, fix.done);
+	assert_int_equal(0, rig.done);
 }
 
 static void a_start_that_fails_is_told_as_it_is(void **state)
@@ -248,11 +206,11 @@ static void a_start_that_fails_is_told_as_it_is(void **state)
 
 	(void)state;
 	fix.refuse = true;
-	assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	assert_int_equal(-1, tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e));
 	assert_null(r);
 	assert_int_equal(E_NET, e.code);
 	step();
-	assert_int_equal(0, fix.done + fix.ended);
+	assert_int_equal(0, rig.done + fix.ended);
 }
 
 #ifdef KAIRO_TEST_HOOKS
@@ -260,14 +218,14 @@ static void a_call_past_its_time_is_ended(void **state)
 {
 	(void)state;
 	(void)begin();
-	loop_turn_clock(fix.loop, 59000);
+	loop_turn_clock(rig.loop, 59000);
 	step();
 	assert_int_equal(0, fix.ended);
-	loop_turn_clock(fix.loop, 1000);
+	loop_turn_clock(rig.loop, 1000);
 	step();
 	assert_int_equal(1, fix.ended);
-	assert_int_equal(1, fix.done);
-	assert_true(says("took longer than 60 s") && !fix.ok && !fix.cancelled);
+	assert_int_equal(1, rig.done);
+	assert_true(says("took longer than 60 s") && !rig.ok && !rig.cancelled);
 }
 #endif
 
@@ -277,15 +235,15 @@ static void the_turn_names_the_conversation(void **state)
 
 	(void)state;
 	fix.at_once = true;
-	assert_int_equal(0, tools_turn_begin(fix.tools, 7, "owner/3", VIEW("hello"), NULL, &e));
-	assert_int_equal(-1, tools_turn_begin(fix.tools, 7, "owner/3", VIEW("hello"), NULL, &e));
+	assert_int_equal(0, tools_turn_begin(rig.tools, 7, "owner/3", VIEW("hello"), NULL, &e));
+	assert_int_equal(-1, tools_turn_begin(rig.tools, 7, "owner/3", VIEW("hello"), NULL, &e));
 	assert_int_equal(E_EXISTS, e.code);
 	(void)begin();
 	assert_string_equal("owner/3", fix.conversation);
-	tools_turn_end(fix.tools, 7);
-	tools_turn_end(fix.tools, 7);
+	tools_turn_end(rig.tools, 7);
+	tools_turn_end(rig.tools, 7);
 	step();
-	fix.done = 0;
+	rig.done = 0;
 	(void)begin();
 	assert_string_equal("", fix.conversation);
 	step();
@@ -299,32 +257,32 @@ static void a_tool_is_registered_once_and_by_its_row(void **state)
 	struct err e = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(-1, tools_add_native(fix.tools, &search, &e));
+	assert_int_equal(-1, tools_add_native(rig.tools, &search, &e));
 	assert_int_equal(E_EXISTS, e.code);
 	other.name = "read_file"; /* has a row, but works behind the fence */
-	assert_int_equal(-1, tools_add_native(fix.tools, &other, &e));
+	assert_int_equal(-1, tools_add_native(rig.tools, &other, &e));
 	assert_int_equal(E_NOTFOUND, e.code);
 	other.name = "nothing";
-	assert_int_equal(-1, tools_add_native(fix.tools, &other, &e));
+	assert_int_equal(-1, tools_add_native(rig.tools, &other, &e));
 	assert_int_equal(E_NOTFOUND, e.code);
 }
 
 static void what_nobody_brought_is_not_set_up(void **state)
 {
-	struct tools_env env = { .loop = fix.loop, .helper = KAIRO_TOOL, .workspace = fix.ws };
+	struct tools_env env = rig_env();
 	struct tool_call c = call_of(ARGS);
 	struct str schema = STR_INIT(1 << 20);
 	struct err e = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(0, tools_schema(fix.tools, ORIGIN_PHONE, &schema, &e));
+	assert_int_equal(0, tools_schema(rig.tools, ORIGIN_PHONE, &schema, &e));
 	assert_non_null(strstr(str_cstr(&schema), "\"web_search\""));
-	tools_close(&fix.tools);
-	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
+	tools_close(&rig.tools);
+	assert_int_equal(0, tools_open(&rig.tools, &env, &e));
 	str_reset(&schema);
-	assert_int_equal(0, tools_schema(fix.tools, ORIGIN_PHONE, &schema, &e));
+	assert_int_equal(0, tools_schema(rig.tools, ORIGIN_PHONE, &schema, &e));
 	assert_null(strstr(str_cstr(&schema), "\"web_search\""));
-	assert_int_equal(VERDICT_DENY, tools_verdict(fix.tools, &c, &fix.text));
+	assert_int_equal(VERDICT_DENY, tools_verdict(rig.tools, &c, &rig.text));
 	assert_true(says("web_search is not set up on this machine"));
 	str_release(&schema);
 }
@@ -343,22 +301,22 @@ static void a_question_binds_to_the_exact_call(void **state)
 	rules.web = VERDICT_ASK;
 	open_tools(&rules);
 	fix.at_once = true;
-	assert_int_equal(VERDICT_ASK, tools_verdict(fix.tools, &c, &fix.text));
-	assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	assert_int_equal(VERDICT_ASK, tools_verdict(rig.tools, &c, &rig.text));
+	assert_int_equal(-1, tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e));
 	assert_int_equal(E_DENIED, e.code);
-	assert_int_equal(0, tools_fingerprint(fix.tools, &c, hex, &e));
+	assert_int_equal(0, tools_fingerprint(rig.tools, &c, hex, &e));
 	assert_int_equal(64, strlen(hex));
-	assert_int_equal(0, tools_fingerprint(fix.tools, &other, second, &e));
+	assert_int_equal(0, tools_fingerprint(rig.tools, &other, second, &e));
 	assert_string_not_equal(hex, second);
 	other.consent = hex;
-	assert_int_equal(-1, tools_start(&r, fix.tools, &other, on_done, NULL, &e));
+	assert_int_equal(-1, tools_start(&r, rig.tools, &other, rig_on_done, NULL, &e));
 	assert_int_equal(E_DENIED, e.code);
 	assert_int_equal(0, fix.begun);
 	c.consent = hex;
-	assert_int_equal(0, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	assert_int_equal(0, tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e));
 	step();
-	assert_int_equal(1, fix.done);
-	assert_true(fix.ok);
+	assert_int_equal(1, rig.done);
+	assert_true(rig.ok);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

@@ -19,76 +19,28 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/loop.h"
 #include "base/text.h"
 #include "tools/confine.h"
-#include "tools/host/registry.h"
 #include "tools/host/spec.h"
-#include "remove_tree.h"
-
-struct fix {
-	char dir[64], ws[96], home[96], audit_dir[96];
-	struct loop *loop;
-	struct audit *audit;
-	struct tools *tools;
-	int done;
-	bool ok, cancelled, acted;
-	struct str text;
-};
-
-static struct fix fix;
-
-static struct tools_env env_of(void)
-{
-	struct tools_env env = { .loop = fix.loop, .audit = fix.audit, .helper = KAIRO_TOOL };
-
-	env.workspace = fix.ws;
-	env.hide = fix.home;
-	return env;
-}
+#include "rig.h"
 
 static int setup(void **state)
 {
-	const struct str empty = STR_INIT((size_t)8 << 20);
-	struct tools_env env;
+	char audit[128];
 	struct err e = ERR_INIT;
 
 	(void)state;
-	memset(&fix, 0, sizeof(fix));
-	fix.text = empty;
-	(void)snprintf(fix.dir, sizeof(fix.dir), "/tmp/kairo-tools-XXXXXX");
-	assert_non_null(mkdtemp(fix.dir));
-	(void)snprintf(fix.ws, sizeof(fix.ws), "%s/ws", fix.dir);
-	(void)snprintf(fix.home, sizeof(fix.home), "%s/home", fix.dir);
-	(void)snprintf(fix.audit_dir, sizeof(fix.audit_dir), "%s/home/audit", fix.dir);
-	assert_int_equal(0, mkdir(fix.ws, 0755));
-	assert_int_equal(0, mkdir(fix.home, 0700));
-	assert_int_equal(0, loop_open(&fix.loop, NULL, &e));
-	assert_int_equal(0, audit_open(&fix.audit, fix.audit_dir, NULL, &e));
-	env = env_of();
-	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
+	rig_make(NULL);
+	(void)snprintf(audit, sizeof(audit), "%s/audit", rig.home);
+	assert_int_equal(0, audit_open(&rig.audit, audit, NULL, &e));
+	rig_open(&POLICY_RULES_DEFAULT);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	tools_close(&fix.tools);
-	audit_close(&fix.audit);
-	loop_close(&fix.loop);
-	str_release(&fix.text);
-	return remove_tree(fix.dir);
-}
-
-static void on_done(void *arg, const struct tool_result *r)
-{
-	(void)arg;
-	fix.done++;
-	fix.ok = r->ok;
-	fix.cancelled = r->cancelled;
-	fix.acted = r->acted;
-	str_reset(&fix.text);
-	assert_int_equal(0, str_add(&fix.text, r->text));
+	return rig_remove();
 }
 
 static struct tool_call call_of(const char *name, const char *args)
@@ -105,27 +57,17 @@ static struct tool_run *begin(const char *name, const char *args)
 	struct tool_run *r;
 	struct err e = ERR_INIT;
 
-	fix.done = 0;
-	if (tools_start(&r, fix.tools, &c, on_done, NULL, &e) < 0)
+	rig.done = 0;
+	if (tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e) < 0)
 		fail_msg("%s %s: %s", name, args, e.msg);
-	assert_int_equal(0, fix.done);
+	assert_int_equal(0, rig.done);
 	return r;
-}
-
-static void wait_done(void)
-{
-	struct err e = ERR_INIT;
-
-	while (fix.done == 0)
-		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
-	assert_int_equal(0, loop_step(fix.loop, 0, &e));
-	assert_int_equal(1, fix.done);
 }
 
 static void run(const char *name, const char *args)
 {
 	(void)begin(name, args);
-	wait_done();
+	rig_wait();
 }
 
 static void make(const char *path, struct view content)
@@ -133,21 +75,16 @@ static void make(const char *path, struct view content)
 	char full[PATH_SIZE];
 	struct err e = ERR_INIT;
 
-	(void)snprintf(full, sizeof(full), "%s/%s", fix.dir, path);
+	(void)snprintf(full, sizeof(full), "%s/%s", rig.dir, path);
 	assert_int_equal(0, file_replace(full, 0644, content, &e));
-}
-
-static bool says(const char *word)
-{
-	return strstr(str_cstr(&fix.text), word);
 }
 
 static enum verdict verdict(const char *name, const char *args)
 {
 	struct tool_call c = call_of(name, args);
 
-	str_reset(&fix.text);
-	return tools_verdict(fix.tools, &c, &fix.text);
+	str_reset(&rig.text);
+	return tools_verdict(rig.tools, &c, &rig.text);
 }
 
 /* --- Step one --------------------------------------------------------------------------------- */
@@ -193,7 +130,7 @@ static void arguments_are_checked(void **state)
 		if (v != (cases[i].why ? VERDICT_DENY : VERDICT_ALLOW))
 			fail_msg("%s %s", cases[i].tool, cases[i].args);
 		if (cases[i].why && (!says(cases[i].why) || !says("Nothing was done")))
-			fail_msg("%s %s: %s", cases[i].tool, cases[i].args, str_cstr(&fix.text));
+			fail_msg("%s %s: %s", cases[i].tool, cases[i].args, str_cstr(&rig.text));
 	}
 }
 
@@ -212,14 +149,14 @@ static void unknown_and_denied_tools_are_told_apart(void **state)
 	assert_true(says("There is no tool \"reboot\\x1b[31m\""));
 	assert_true(says("read_file, list_dir, glob, grep, write_file"));
 	/* Step two does not take the caller's word for it. */
-	assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	assert_int_equal(-1, tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e));
 	assert_int_equal(E_DENIED, e.code);
 	assert_null(r);
 	c = call_of("read_file", "{}");
-	assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	assert_int_equal(-1, tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e));
 	c = call_of("read_file", "{\"path\":\"a\"}");
 	c.origin = ORIGIN_COUNT;
-	assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+	assert_int_equal(-1, tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e));
 	assert_int_equal(E_DENIED, e.code);
 }
 
@@ -231,7 +168,7 @@ static void the_schema_is_what_models_expect(void **state)
 	size_t n = 0, built_in = 0;
 
 	(void)state;
-	assert_int_equal(0, tools_schema(fix.tools, ORIGIN_PHONE, &out, &e));
+	assert_int_equal(0, tools_schema(rig.tools, ORIGIN_PHONE, &out, &e));
 	assert_int_equal(0, json_read(&j, str_view(&out), &json_limits_wire, &e));
 	json_each(item, j) {
 		const struct json *f = json_member(item, "function");
@@ -253,9 +190,9 @@ static void the_schema_is_what_models_expect(void **state)
 		built_in += !spec_at(i)->native &&
 		            policy_verdict(NULL, spec_at(i)->name, ORIGIN_PHONE) != VERDICT_DENY;
 	assert_int_equal(built_in, n);
-	assert_true(tools_acts(fix.tools, "write_file"));
-	assert_false(tools_acts(fix.tools, "read_file"));
-	assert_false(tools_acts(fix.tools, "nothing"));
+	assert_true(tools_acts(rig.tools, "write_file"));
+	assert_false(tools_acts(rig.tools, "read_file"));
+	assert_false(tools_acts(rig.tools, "nothing"));
 	json_free(&j);
 	str_release(&out);
 }
@@ -285,7 +222,7 @@ static void a_summary_is_one_safe_argument(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		c = call_of(cases[i].tool, cases[i].args);
 		str_reset(&out);
-		tools_summary(fix.tools, &c, &out);
+		tools_summary(rig.tools, &c, &out);
 		assert_string_equal(cases[i].want, str_cstr(&out));
 	}
 	(void)str_adds(&args, "{\"path\":\"");
@@ -294,7 +231,7 @@ static void a_summary_is_one_safe_argument(void **state)
 	(void)str_adds(&args, "\"}");
 	c = call_of("read_file", str_cstr(&args));
 	str_reset(&out);
-	tools_summary(fix.tools, &c, &out);
+	tools_summary(rig.tools, &c, &out);
 	assert_int_equal(80, utf8_count(str_view(&out)));
 	str_release(&out);
 	str_release(&args);
@@ -307,8 +244,8 @@ static void expect_question(const char *tool, const char *args, const char *want
 	struct tool_call c = call_of(tool, args);
 
 	(void)str_addf(&full, "%s%s", want,
-		view_ends(view_of(want), VIEW("folder: ")) ? fix.ws : "");
-	tools_describe(fix.tools, &c, &out);
+		view_ends(view_of(want), VIEW("folder: ")) ? rig.ws : "");
+	tools_describe(rig.tools, &c, &out);
 	assert_string_equal(str_cstr(&full), str_cstr(&out));
 	assert_true(out.n <= TOOL_QUESTION_MAX);
 	str_release(&out);
@@ -362,7 +299,7 @@ static bool all_is_shown(const char *pattern, int n, const char *glob, int m)
 		(void)str_adds(&args, glob);
 	(void)str_adds(&args, "\"}");
 	c = call_of("grep", str_cstr(&args));
-	tools_describe(fix.tools, &c, &out);
+	tools_describe(rig.tools, &c, &out);
 	assert_true(out.n > 0 && out.n <= TOOL_QUESTION_MAX && utf8_valid(str_view(&out)));
 	all = !strstr(str_cstr(&out), "bytes are not shown here");
 	str_release(&args);
@@ -385,7 +322,7 @@ static void what_a_question_leaves_out_is_said(void **state)
 		(void)str_addf(&args, "line %d\\n", i);
 	(void)str_adds(&args, "\"}");
 	c = call_of("write_file", str_cstr(&args));
-	tools_describe(fix.tools, &c, &out);
+	tools_describe(rig.tools, &c, &out);
 	assert_non_null(strstr(str_cstr(&out), "13 lines\n| line 0\n"));
 	assert_non_null(strstr(str_cstr(&out), "| line 11\n| ...\nfolder: "));
 	str_release(&args);
@@ -397,7 +334,7 @@ static void what_a_question_leaves_out_is_said(void **state)
 static int open_with(const char *workspace, const char *read_path, struct err *e)
 {
 	const char *const read[] = { read_path, NULL };
-	struct tools_env env = env_of();
+	struct tools_env env = rig_env();
 	struct tools *t;
 	int rc;
 
@@ -414,34 +351,34 @@ static void workspace_and_home_must_lie_apart(void **state)
 	struct err e = ERR_INIT;
 
 	(void)state;
-	(void)snprintf(inner, sizeof(inner), "%s/inner", fix.home);
-	(void)snprintf(link, sizeof(link), "%s/link", fix.dir);
+	(void)snprintf(inner, sizeof(inner), "%s/inner", rig.home);
+	(void)snprintf(link, sizeof(link), "%s/link", rig.dir);
 	assert_int_equal(0, mkdir(inner, 0700));
-	assert_int_equal(0, symlink(fix.home, link));
-	assert_int_equal(0, open_with(fix.ws, NULL, &e));
-	assert_int_equal(-1, open_with(fix.home, NULL, &e));
+	assert_int_equal(0, symlink(rig.home, link));
+	assert_int_equal(0, open_with(rig.ws, NULL, &e));
+	assert_int_equal(-1, open_with(rig.home, NULL, &e));
 	assert_int_equal(E_DENIED, e.code);
 	assert_int_equal(-1, open_with(inner, NULL, &e));
-	assert_int_equal(-1, open_with(fix.dir, NULL, &e));
+	assert_int_equal(-1, open_with(rig.dir, NULL, &e));
 	assert_int_equal(-1, open_with(link, NULL, &e));
 	assert_int_equal(-1, open_with("/", NULL, &e));
 	assert_int_equal(E_DENIED, e.code);
-	(void)snprintf(inner, sizeof(inner), "%s/none", fix.dir);
+	(void)snprintf(inner, sizeof(inner), "%s/none", rig.dir);
 	assert_int_equal(-1, open_with(inner, NULL, &e));
 	assert_int_equal(E_NOTFOUND, e.code);
-	assert_int_equal(0, open_with(fix.ws, "/usr/include", &e));
-	assert_int_equal(0, open_with(fix.ws, inner, &e)); /* not there: left out */
-	assert_int_equal(-1, open_with(fix.ws, fix.home, &e));
-	assert_int_equal(-1, open_with(fix.ws, fix.dir, &e));
-	assert_int_equal(-1, open_with(fix.ws, "/", &e));
-	(void)snprintf(inner, sizeof(inner), "%sx", fix.home); /* only begins alike */
+	assert_int_equal(0, open_with(rig.ws, "/usr/include", &e));
+	assert_int_equal(0, open_with(rig.ws, inner, &e)); /* not there: left out */
+	assert_int_equal(-1, open_with(rig.ws, rig.home, &e));
+	assert_int_equal(-1, open_with(rig.ws, rig.dir, &e));
+	assert_int_equal(-1, open_with(rig.ws, "/", &e));
+	(void)snprintf(inner, sizeof(inner), "%sx", rig.home); /* only begins alike */
 	assert_int_equal(0, mkdir(inner, 0700));
 	assert_int_equal(0, open_with(inner, NULL, &e));
 }
 
 static void a_missing_helper_is_said_at_once(void **state)
 {
-	struct tools_env env = env_of();
+	struct tools_env env = rig_env();
 	struct tools *t;
 	struct err e = ERR_INIT;
 
@@ -457,7 +394,7 @@ static void the_confinement_is_named(void **state)
 	struct str out = STR_INIT(300);
 
 	(void)state;
-	tools_confinement(fix.tools, &out);
+	tools_confinement(rig.tools, &out);
 	assert_true(view_starts(str_view(&out), VIEW("files: ")));
 	if (confine_landlock_abi() > 0)
 		assert_non_null(strstr(str_cstr(&out), "Landlock ABI"));
@@ -471,21 +408,21 @@ static void runs_the_file_tools(void **state)
 	(void)state;
 	make("ws/a.txt", VIEW("hello\n"));
 	run("read_file", "{\"path\":\"a.txt\"}");
-	assert_true(fix.ok && !fix.acted && !fix.cancelled);
-	assert_string_equal("[a.txt: lines 1-1 of 1]\nhello\n", str_cstr(&fix.text));
+	assert_true(rig.ok && !rig.acted && !rig.cancelled);
+	assert_string_equal("[a.txt: lines 1-1 of 1]\nhello\n", str_cstr(&rig.text));
 	run("list_dir", "{}");
-	assert_true(fix.ok && says("a.txt  6 bytes"));
+	assert_true(rig.ok && says("a.txt  6 bytes"));
 	run("glob", "{\"pattern\":\"**/*.txt\"}");
-	assert_string_equal("a.txt\n", str_cstr(&fix.text));
+	assert_string_equal("a.txt\n", str_cstr(&rig.text));
 	run("grep", "{\"pattern\":\"h.l+o\"}");
-	assert_string_equal("a.txt:1: hello\n", str_cstr(&fix.text));
+	assert_string_equal("a.txt:1: hello\n", str_cstr(&rig.text));
 	run("write_file", "{\"path\":\"new/b.txt\",\"content\":\"x\"}");
-	assert_true(fix.ok && fix.acted);
-	assert_string_equal("[created new/b.txt: 1 bytes, +1 -0 lines]\n", str_cstr(&fix.text));
+	assert_true(rig.ok && rig.acted);
+	assert_string_equal("[created new/b.txt: 1 bytes, +1 -0 lines]\n", str_cstr(&rig.text));
 	run("read_file", "{\"path\":\"new/b.txt\"}");
-	assert_true(fix.ok && says("\nx\n"));
+	assert_true(rig.ok && says("\nx\n"));
 	run("write_file", "{\"path\":\"a.txt/b\",\"content\":\"x\"}");
-	assert_true(!fix.ok && !fix.acted);
+	assert_true(!rig.ok && !rig.acted);
 	run("apply_patch",
 		"{\"patch\":\"--- a/a.txt\\n+++ b/a.txt\\n@@ -1 +1 @@\\n-hello\\n+bye\\n"
 		"--- /dev/null\\n+++ b/p/q\\n@@ -0,0 +1 @@\\n+x\\n"
@@ -493,11 +430,11 @@ static void runs_the_file_tools(void **state)
 	assert_string_equal("[changed a.txt: 4 bytes, +1 -1 lines]\n"
 			    "[created p/q: 2 bytes, +1 -0 lines]\n"
 			    "[deleted new/b.txt: +0 -1 lines]\n",
-		str_cstr(&fix.text));
-	assert_true(fix.ok && fix.acted);
+		str_cstr(&rig.text));
+	assert_true(rig.ok && rig.acted);
 	run("apply_patch",
 		"{\"patch\":\"--- a/a.txt\\n+++ b/a.txt\\n@@ -1 +1 @@\\n-hello\\n+bye\\n\"}");
-	assert_true(!fix.ok && !fix.acted && says("nothing was changed"));
+	assert_true(!rig.ok && !rig.acted && says("nothing was changed"));
 }
 
 /* Python's own words, with a version that differs from machine to machine. */
@@ -527,16 +464,16 @@ static void python_is_asked_about_python(void **state)
 		(void)snprintf(args, sizeof(args), "{\"path\":\"a.py\",\"content\":\"%s\"}",
 			faulty[i].text);
 		run("write_file", args);
-		if (!fix.ok || !python_says(faulty[i].place))
-			fail_msg("%s: %s", faulty[i].text, str_cstr(&fix.text));
+		if (!rig.ok || !python_says(faulty[i].place))
+			fail_msg("%s: %s", faulty[i].text, str_cstr(&rig.text));
 	}
 	run("write_file", "{\"path\":\"a.py\",\"content\":\"x = 1\\n\"}");
-	assert_true(fix.ok && fix.acted && says("[a.py: Python 3.") && says("without a fault]"));
+	assert_true(rig.ok && rig.acted && says("[a.py: Python 3.") && says("without a fault]"));
 	/* It reads and runs nothing. */
 	run("write_file", "{\"path\":\"b.py\",\"content\":\"open('made', 'w')\\nimport a\\n\"}");
-	assert_true(fix.ok && says("without a fault]"));
+	assert_true(rig.ok && says("without a fault]"));
 	run("glob", "{\"pattern\":\"**\"}");
-	assert_string_equal("a.py\nb.py\n", str_cstr(&fix.text));
+	assert_string_equal("a.py\nb.py\n", str_cstr(&rig.text));
 }
 
 static void python_is_asked_about_each_file_of_a_patch(void **state)
@@ -549,7 +486,7 @@ static void python_is_asked_about_each_file_of_a_patch(void **state)
 			   "--- /dev/null\\n+++ b/b.pyi\\n@@ -0,0 +1 @@\\n+x: int\\n"
 			   "--- /dev/null\\n+++ b/c.py\\n@@ -0,0 +1 @@\\n+x = (\\n"
 			   "--- a/gone.py\\n+++ /dev/null\\n@@ -1 +0,0 @@\\n-x\\n\"}");
-	assert_true(fix.ok && fix.acted);
+	assert_true(rig.ok && rig.acted);
 	assert_true(python_says("[d/a.py: fault in line 1, column 5: "));
 	assert_true(says("[b.pyi: Python 3."));
 	/* A fault that is known needs no second look. */
@@ -572,16 +509,16 @@ static void open_with_look(bool confines, const char *does)
 		"\"python\":[\"a.py\"]}' >&4 ;;\n"
 		"esac\n";
 	char script[1000], path[PATH_SIZE];
-	struct tools_env env = env_of();
+	struct tools_env env = rig_env();
 	struct err e = ERR_INIT;
 
-	(void)snprintf(path, sizeof(path), "%s/helper", fix.dir);
-	(void)snprintf(script, sizeof(script), text, confines ? "true" : "false", fix.dir, does);
+	(void)snprintf(path, sizeof(path), "%s/helper", rig.dir);
+	(void)snprintf(script, sizeof(script), text, confines ? "true" : "false", rig.dir, does);
 	assert_int_equal(0, file_replace(path, 0755, view_of(script), &e));
-	tools_close(&fix.tools);
+	tools_close(&rig.tools);
 	env.helper = path;
-	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
-	(void)snprintf(path, sizeof(path), "%s/looking", fix.dir);
+	assert_int_equal(0, tools_open(&rig.tools, &env, &e));
+	(void)snprintf(path, sizeof(path), "%s/looking", rig.dir);
 	(void)unlink(path);
 }
 
@@ -589,7 +526,7 @@ static bool looks(void)
 {
 	char path[PATH_SIZE];
 
-	(void)snprintf(path, sizeof(path), "%s/looking", fix.dir);
+	(void)snprintf(path, sizeof(path), "%s/looking", rig.dir);
 	return access(path, F_OK) == 0;
 }
 
@@ -617,8 +554,8 @@ static void a_look_that_fails_takes_nothing_back(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		open_with_look(cases[i].confines, cases[i].does);
 		run("write_file", PYTHON);
-		assert_true(fix.ok && fix.acted && !fix.cancelled);
-		assert_string_equal(cases[i].want, str_cstr(&fix.text));
+		assert_true(rig.ok && rig.acted && !rig.cancelled);
+		assert_string_equal(cases[i].want, str_cstr(&rig.text));
 		assert_int_equal(cases[i].confines, looks());
 	}
 }
@@ -632,11 +569,11 @@ static void a_cancel_ends_the_look_and_no_more(void **state)
 	open_with_look(true, "read -r line <&3");
 	r = begin("write_file", PYTHON);
 	while (!looks())
-		assert_int_equal(0, loop_step(fix.loop, 5, &e));
+		assert_int_equal(0, loop_step(rig.loop, 5, &e));
 	tool_cancel(r);
-	wait_done();
-	assert_true(fix.ok && fix.acted && !fix.cancelled);
-	assert_string_equal("written.", str_cstr(&fix.text));
+	rig_wait();
+	assert_true(rig.ok && rig.acted && !rig.cancelled);
+	assert_string_equal("written.", str_cstr(&rig.text));
 }
 
 static void results_are_free_of_controls(void **state)
@@ -646,7 +583,7 @@ static void results_are_free_of_controls(void **state)
 			  "tab\there \xe2\x80\xae"
 			  "back\nnext\n"));
 	run("read_file", "{\"path\":\"a\"}");
-	assert_string_equal("[a: lines 1-2 of 2]\nred tab\there back\nnext\n", str_cstr(&fix.text));
+	assert_string_equal("[a: lines 1-2 of 2]\nred tab\there back\nnext\n", str_cstr(&rig.text));
 }
 
 static void escapes_are_refused(void **state)
@@ -656,9 +593,9 @@ static void escapes_are_refused(void **state)
 	(void)state;
 	make("home/account.json", VIEW("top-secret"));
 	make("outside", VIEW("top-secret"));
-	(void)snprintf(args, sizeof(args), "%s/ws/link", fix.dir);
-	assert_int_equal(0, symlink(fix.home, args));
-	(void)snprintf(args, sizeof(args), "%s/ws/out", fix.dir);
+	(void)snprintf(args, sizeof(args), "%s/ws/link", rig.dir);
+	assert_int_equal(0, symlink(rig.home, args));
+	(void)snprintf(args, sizeof(args), "%s/ws/out", rig.dir);
 	assert_int_equal(0, symlink("../outside", args));
 	{
 		static const char *const paths[] = { "../outside", "../home/account.json", "link",
@@ -668,25 +605,25 @@ static void escapes_are_refused(void **state)
 		for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 			(void)snprintf(args, sizeof(args), "{\"path\":\"%s\"}", paths[i]);
 			run("read_file", args);
-			assert_false(fix.ok);
+			assert_false(rig.ok);
 			assert_false(says("top-secret") || says("root:"));
 			(void)snprintf(args, sizeof(args),
 				"{\"path\":\"%s\",\"content\":\"overwritten\"}", paths[i]);
 			run("write_file", args);
-			assert_false(fix.ok);
-			assert_false(fix.acted);
+			assert_false(rig.ok);
+			assert_false(rig.acted);
 			(void)snprintf(args, sizeof(args), "{\"pattern\":\".\",\"path\":\"%s\"}",
 				paths[i]);
 			run("grep", args);
-			assert_false(fix.ok);
+			assert_false(rig.ok);
 			run("list_dir", args[0] ? "{\"path\":\"link\"}" : "");
-			assert_false(fix.ok);
+			assert_false(rig.ok);
 		}
 	}
-	(void)snprintf(args, sizeof(args), "{\"path\":\"%s/account.json\"}", fix.home);
+	(void)snprintf(args, sizeof(args), "{\"path\":\"%s/account.json\"}", rig.home);
 	run("read_file", args);
-	assert_false(fix.ok);
-	(void)snprintf(args, sizeof(args), "%s/outside", fix.dir);
+	assert_false(rig.ok);
+	(void)snprintf(args, sizeof(args), "%s/outside", rig.dir);
 	{
 		struct str s = STR_INIT(100);
 		struct err e = ERR_INIT;
@@ -701,43 +638,43 @@ static void escapes_are_refused(void **state)
 static void a_sandbox_that_fails_later_is_told(void **state)
 {
 	char path[128];
-	struct tools_env env = env_of();
+	struct tools_env env = rig_env();
 	struct err e = ERR_INIT;
 
 	(void)state;
-	(void)snprintf(path, sizeof(path), "%s/helper", fix.dir);
+	(void)snprintf(path, sizeof(path), "%s/helper", rig.dir);
 	assert_int_equal(0, file_replace(path, 0700,
 				    VIEW("#!/bin/sh\n[ \"$1\" = probe ] || exit 1\n"
 					 "echo '{\"namespaces\":true,\"why\":\"\",\"landlock\":7,"
 					 "\"seccomp\":true,\"cgroup\":false}'\n"),
 				    &e));
 	env.helper = path;
-	tools_close(&fix.tools);
-	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
+	tools_close(&rig.tools);
+	assert_int_equal(0, tools_open(&rig.tools, &env, &e));
 	run("list_dir", "{}");
-	assert_false(fix.ok);
-	assert_non_null(strstr(str_cstr(&fix.text), "could not be put into its sandbox"));
-	assert_non_null(strstr(str_cstr(&fix.text), "It changes nothing."));
+	assert_false(rig.ok);
+	assert_non_null(strstr(str_cstr(&rig.text), "could not be put into its sandbox"));
+	assert_non_null(strstr(str_cstr(&rig.text), "It changes nothing."));
 }
 
 static void nothing_gets_through_the_fence(void **state)
 {
 	char outside[128], secret[256];
 	char probe[] = "fence_probe";
-	char *const argv[] = { probe, fix.ws, outside, NULL };
+	char *const argv[] = { probe, rig.ws, outside, NULL };
 	char out[4096] = "";
 	int fd[2], status;
 	pid_t pid;
 
 	(void)state;
-	(void)snprintf(outside, sizeof(outside), "%s/home", fix.dir);
+	(void)snprintf(outside, sizeof(outside), "%s/home", rig.dir);
 	(void)snprintf(secret, sizeof(secret), "%s/secret", outside);
 	make("home/secret", VIEW("top-secret"));
 	assert_int_equal(0, pipe(fd));
 	pid = fork();
 	if (pid == 0) {
 		(void)dup2(fd[1], 1);
-		if (chdir(fix.ws) == 0)
+		if (chdir(rig.ws) == 0)
 			(void)execv(FENCE_PROBE, argv);
 		_exit(3);
 	}
@@ -826,9 +763,9 @@ static void a_cancel_ends_the_tree_and_is_told(void **state)
 	(void)state;
 	tool_cancel(r);
 	tool_cancel(r);
-	assert_int_equal(0, fix.done);
-	wait_done();
-	assert_true(fix.cancelled && !fix.ok && !fix.acted);
+	assert_int_equal(0, rig.done);
+	rig_wait();
+	assert_true(rig.cancelled && !rig.ok && !rig.acted);
 	assert_true(says("grep was cancelled. It changes nothing."));
 	assert_true(gone(worker));
 	assert_int_equal(0, child_of(getpid()));
@@ -843,8 +780,8 @@ static void a_search_that_sees_its_cancel_gives_no_half_of_an_answer(void **stat
 	(void)wait_child_of(wait_child_of(getpid()));
 	(void)nanosleep(&pause, NULL); /* mostly it is looking by then */
 	tool_cancel(r);
-	wait_done();
-	assert_true(fix.cancelled && !fix.ok && !fix.acted);
+	rig_wait();
+	assert_true(rig.cancelled && !rig.ok && !rig.acted);
 	assert_true(says("grep was cancelled. It changes nothing."));
 }
 
@@ -854,8 +791,8 @@ static void a_cancel_at_once_says_that_nothing_was_changed(void **state)
 
 	(void)state;
 	tool_cancel(r);
-	wait_done();
-	if (fix.cancelled && !fix.acted)
+	rig_wait();
+	if (rig.cancelled && !rig.acted)
 		assert_true(says("Nothing was changed."));
 	assert_int_equal(0, child_of(getpid()));
 }
@@ -869,8 +806,8 @@ static void a_killed_helper_is_told(void **state)
 	helper = wait_child_of(getpid());
 	worker = wait_child_of(helper);
 	assert_int_equal(0, kill(helper, SIGKILL));
-	wait_done();
-	assert_true(!fix.ok && !fix.cancelled && !fix.acted);
+	rig_wait();
+	assert_true(!rig.ok && !rig.cancelled && !rig.acted);
 	assert_true(says("was ended by signal 9"));
 	assert_true(gone(worker));
 }
@@ -880,8 +817,8 @@ static void a_killed_worker_is_told(void **state)
 	(void)state;
 	(void)begin_long_one();
 	assert_int_equal(0, kill(wait_child_of(wait_child_of(getpid())), SIGKILL));
-	wait_done();
-	assert_false(fix.ok);
+	rig_wait();
+	assert_false(rig.ok);
 	assert_true(says("ended without a result"));
 	assert_int_equal(0, child_of(getpid()));
 }
@@ -892,9 +829,9 @@ static void a_call_past_its_time_is_ended(void **state)
 	(void)state;
 	(void)begin_long_one();
 	(void)wait_child_of(wait_child_of(getpid()));
-	loop_turn_clock(fix.loop, 60000);
-	wait_done();
-	assert_true(!fix.ok && !fix.cancelled);
+	loop_turn_clock(rig.loop, 60000);
+	rig_wait();
+	assert_true(!rig.ok && !rig.cancelled);
 	assert_true(says("took longer than 60 s"));
 	assert_int_equal(0, child_of(getpid()));
 }
@@ -907,8 +844,8 @@ static void closing_ends_what_runs_without_a_word(void **state)
 	(void)state;
 	(void)begin_long_one();
 	worker = wait_child_of(wait_child_of(getpid()));
-	tools_close(&fix.tools);
-	assert_int_equal(0, fix.done);
+	tools_close(&rig.tools);
+	assert_int_equal(0, rig.done);
 	assert_true(gone(worker));
 	assert_int_equal(0, child_of(getpid()));
 }
@@ -921,10 +858,10 @@ static void a_detached_call_reports_to_nobody(void **state)
 	(void)state;
 	tool_detach(r);
 	while (child_of(getpid()) != 0)
-		assert_int_equal(0, loop_step(fix.loop, 1000, &e));
+		assert_int_equal(0, loop_step(rig.loop, 1000, &e));
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(0, loop_step(fix.loop, 0, &e));
-	assert_int_equal(0, fix.done);
+		assert_int_equal(0, loop_step(rig.loop, 0, &e));
+	assert_int_equal(0, rig.done);
 }
 
 static void the_death_of_the_daemon_ends_its_tools(void **state)
@@ -932,17 +869,17 @@ static void the_death_of_the_daemon_ends_its_tools(void **state)
 	pid_t helper, worker, daemon;
 
 	(void)state;
-	tools_close(&fix.tools); /* the child has its own */
+	tools_close(&rig.tools); /* the child has its own */
 	daemon = fork();
 	if (daemon == 0) {
-		struct tools_env env = env_of();
+		struct tools_env env = rig_env();
 		struct err e = ERR_INIT;
 
-		if (tools_open(&fix.tools, &env, &e) < 0)
+		if (tools_open(&rig.tools, &env, &e) < 0)
 			_exit(1);
 		(void)begin_long_one();
 		for (;;)
-			(void)loop_step(fix.loop, 1000, &e);
+			(void)loop_step(rig.loop, 1000, &e);
 	}
 	helper = wait_child_of(daemon);
 	worker = wait_child_of(helper);
@@ -960,9 +897,9 @@ static void several_calls_do_not_disturb_each_other(void **state)
 	make("ws/a", VIEW("x\n"));
 	for (int i = 0; i < 8; i++)
 		(void)begin("read_file", "{\"path\":\"a\"}");
-	while (fix.done < 8)
-		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
-	assert_true(fix.ok);
+	while (rig.done < 8)
+		assert_int_equal(0, loop_step(rig.loop, 20000, &e));
+	assert_true(rig.ok);
 }
 
 /* --- Audit ------------------------------------------------------------------------------------ */
@@ -977,7 +914,7 @@ static void read_audit(struct str *out)
 
 	assert_non_null(gmtime_r(&now, &tm));
 	assert_true(strftime(day, sizeof(day), "%Y-%m-%d.jsonl", &tm) > 0);
-	(void)snprintf(path, sizeof(path), "%s/%s", fix.audit_dir, day);
+	(void)snprintf(path, sizeof(path), "%s/audit/%s", rig.home, day);
 	assert_int_equal(0, file_read(path, 1 << 20, out, &e));
 	assert_int_equal(0, stat(path, &st));
 	assert_int_equal(0600, st.st_mode & 07777);
@@ -1028,34 +965,31 @@ static void what_cannot_be_recorded_is_not_begun(void **state)
 	static const char *const entries[] = { "true", NULL };
 	const struct policy_rules rules = { SHELL_ALLOWLIST, entries, VERDICT_ALLOW, VERDICT_ALLOW,
 		ask };
-	struct policy *p;
-	char print[TOOL_FINGERPRINT], path[128];
+	char print[TOOL_FINGERPRINT], path[128], audit[128];
 
 	(void)state;
-	assert_int_equal(0, policy_open(&p, &rules, NULL));
-	tools_set_policy(fix.tools, p);
-	assert_int_equal(0, remove_tree(fix.audit_dir));
-	assert_int_equal(0, symlink(fix.ws, fix.audit_dir));
+	rig_open(&rules);
+	(void)snprintf(audit, sizeof(audit), "%s/audit", rig.home);
+	assert_int_equal(0, remove_tree(audit));
+	assert_int_equal(0, symlink(rig.ws, audit));
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		struct tool_call c = call_of(calls[i].name, calls[i].args);
 		struct tool_run *r;
 		struct err e = ERR_INIT;
 
-		assert_int_equal(0, tools_fingerprint(fix.tools, &c, print, &e));
+		assert_int_equal(0, tools_fingerprint(rig.tools, &c, print, &e));
 		c.consent = print;
-		assert_int_equal(-1, tools_start(&r, fix.tools, &c, on_done, NULL, &e));
+		assert_int_equal(-1, tools_start(&r, rig.tools, &c, rig_on_done, NULL, &e));
 		if (!strstr(e.msg, "it cannot be recorded: "))
 			fail_msg("%s: %s", calls[i].name, e.msg);
-		assert_int_equal(-1, tools_note(fix.tools, &c, VERDICT_ASK, "asked", NULL, &e));
+		assert_int_equal(-1, tools_note(rig.tools, &c, VERDICT_ASK, "asked", NULL, &e));
 	}
-	assert_int_equal(0, loop_step(fix.loop, 0, NULL));
-	(void)snprintf(path, sizeof(path), "%s/n.txt", fix.ws);
+	assert_int_equal(0, loop_step(rig.loop, 0, NULL));
+	(void)snprintf(path, sizeof(path), "%s/n.txt", rig.ws);
 	assert_false(file_exists(path));
-	assert_int_equal(0, unlink(fix.audit_dir));
+	assert_int_equal(0, unlink(audit));
 	run("write_file", write);
-	assert_true(fix.ok && file_exists(path));
-	tools_set_policy(fix.tools, NULL);
-	policy_free(&p);
+	assert_true(rig.ok && file_exists(path));
 }
 
 static void a_refusal_is_recorded_with_the_beginning_of_its_arguments(void **state)
@@ -1089,7 +1023,7 @@ static void a_record_is_never_over_a_mebibyte(void **state)
 	(void)str_adds(&args, "\"}");
 	ev.args = str_view(&args);
 	ev.outcome = "refused";
-	assert_int_equal(0, audit_write(fix.audit, &ev, NULL));
+	assert_int_equal(0, audit_write(rig.audit, &ev, NULL));
 	assert_int_equal(0, audit_write(NULL, &ev, NULL));
 	read_audit(&log);
 	line = view_cut(str_view(&log), view_find(str_view(&log), '\n'));
@@ -1117,7 +1051,7 @@ static void wait_ended(size_t n)
 	struct err e = ERR_INIT;
 
 	while (ended < n)
-		assert_int_equal(0, loop_step(fix.loop, 20000, &e));
+		assert_int_equal(0, loop_step(rig.loop, 20000, &e));
 }
 
 /* A helper that does nothing but write down when a call begins and ends: create_project works until
@@ -1138,16 +1072,16 @@ static void open_with_diary(void)
 		"echo \"end\" >>%s/diary\n"
 		"echo '{\"event\":\"result\",\"ok\":true,\"text\":\"\"}' >&4\n";
 	char text[1000], path[PATH_SIZE];
-	struct tools_env env = env_of();
+	struct tools_env env = rig_env();
 	struct err e = ERR_INIT;
 
 	ended = 0;
-	(void)snprintf(path, sizeof(path), "%s/helper", fix.dir);
-	(void)snprintf(text, sizeof(text), script, fix.dir, fix.dir, fix.dir);
+	(void)snprintf(path, sizeof(path), "%s/helper", rig.dir);
+	(void)snprintf(text, sizeof(text), script, rig.dir, rig.dir, rig.dir);
 	assert_int_equal(0, file_replace(path, 0755, view_of(text), &e));
-	tools_close(&fix.tools);
+	tools_close(&rig.tools);
 	env.helper = path;
-	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
+	assert_int_equal(0, tools_open(&rig.tools, &env, &e));
 }
 
 static void diary_is(const char *want)
@@ -1156,7 +1090,7 @@ static void diary_is(const char *want)
 	char path[PATH_SIZE];
 	struct err e = ERR_INIT;
 
-	(void)snprintf(path, sizeof(path), "%s/diary", fix.dir);
+	(void)snprintf(path, sizeof(path), "%s/diary", rig.dir);
 	(void)file_read(path, 1000, &text, &e);
 	assert_string_equal(want, str_cstr(&text));
 	str_release(&text);
@@ -1168,7 +1102,7 @@ static struct tool_run *start(struct tool_call *c, const char *id)
 	struct err e = ERR_INIT;
 
 	c->id = id;
-	if (tools_start(&r, fix.tools, c, on_ended, c, &e) < 0)
+	if (tools_start(&r, rig.tools, c, on_ended, c, &e) < 0)
 		fail_msg("%s", e.msg);
 	return r;
 }
@@ -1235,7 +1169,7 @@ static void a_change_waits_for_a_cancelled_one(void **state)
 	diary_is("apply_patch\nend\nwrite_file\nend\n");
 	(void)start(&slow, "slow");
 	(void)start(&write, "write");
-	tools_close(&fix.tools);
+	tools_close(&rig.tools);
 	assert_int_equal(3, ended);
 }
 

@@ -14,53 +14,29 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/loop.h"
 #include "base/text.h"
-#include "tools/host/registry.h"
 #include "tools/host/terminal.h"
-#include "remove_tree.h"
+#include "rig.h"
 
 static struct {
-	char dir[64], ws[96], home[96], audit_dir[96];
-	struct loop *loop;
-	struct audit *audit;
-	struct policy *policy;
-	struct tools *tools;
 	struct terminal *terminal;
-	int exits, code, signal, done;
-	bool ok;
-	enum err_code error;
-	struct str text;
+	int exits, code, signal;
 } fix;
 
 static int setup(void **state)
 {
-	const struct str empty = STR_INIT((size_t)64 << 20);
 	const char *const allow[] = { "printf 'a b'", NULL };
 	struct policy_rules rules = POLICY_RULES_DEFAULT;
-	struct tools_env env = { .helper = KAIRO_TOOL };
+	char audit[128];
 
 	(void)state;
 	memset(&fix, 0, sizeof(fix));
-	fix.text = empty;
-	(void)snprintf(fix.dir, sizeof(fix.dir), "/tmp/kairo-term-XXXXXX");
-	assert_non_null(mkdtemp(fix.dir));
-	(void)snprintf(fix.ws, sizeof(fix.ws), "%s/ws", fix.dir);
-	(void)snprintf(fix.home, sizeof(fix.home), "%s/home", fix.dir);
-	(void)snprintf(fix.audit_dir, sizeof(fix.audit_dir), "%s/home/audit", fix.dir);
-	assert_int_equal(0, mkdir(fix.ws, 0755));
-	assert_int_equal(0, mkdir(fix.home, 0700));
-	assert_int_equal(0, loop_open(&fix.loop, NULL, NULL));
-	assert_int_equal(0, audit_open(&fix.audit, fix.audit_dir, NULL, NULL));
+	rig_make(NULL);
+	(void)snprintf(audit, sizeof(audit), "%s/audit", rig.home);
+	assert_int_equal(0, audit_open(&rig.audit, audit, NULL, NULL));
 	rules.shell = SHELL_ASK;
 	rules.shell_allow = allow;
-	assert_int_equal(0, policy_open(&fix.policy, &rules, NULL));
-	env.loop = fix.loop;
-	env.audit = fix.audit;
-	env.workspace = fix.ws;
-	env.hide = fix.home;
-	env.policy = fix.policy;
-	assert_int_equal(0, tools_open(&fix.tools, &env, NULL));
+	rig_open(&rules);
 	return 0;
 }
 
@@ -68,12 +44,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	terminal_free(&fix.terminal);
-	tools_close(&fix.tools);
-	policy_free(&fix.policy);
-	audit_close(&fix.audit);
-	loop_close(&fix.loop);
-	str_release(&fix.text);
-	return remove_tree(fix.dir);
+	return rig_remove();
 }
 
 static void on_output(void *arg, struct view text)
@@ -81,7 +52,7 @@ static void on_output(void *arg, struct view text)
 	(void)arg;
 	assert_true(utf8_valid(text));
 	assert_null(memchr(text.p, '\0', text.n));
-	assert_int_equal(0, str_add(&fix.text, text));
+	assert_int_equal(0, str_add(&rig.text, text));
 }
 
 static void take_exit(void *arg, int code, int signal)
@@ -101,19 +72,19 @@ static int start_with(const char *args, bool consent, const char *shell, const c
 
 	c.args = view_of(args);
 	if (consent) {
-		assert_int_equal(0, tools_fingerprint(fix.tools, &c, hex, NULL));
+		assert_int_equal(0, tools_fingerprint(rig.tools, &c, hex, NULL));
 		c.consent = hex;
 	}
 	plan.on_output = on_output;
 	plan.on_exit = take_exit;
-	return terminal_start(out, fix.tools, &plan, e);
+	return terminal_start(out, rig.tools, &plan, e);
 }
 
 static void start(const char *args)
 {
 	struct err e = ERR_INIT;
 
-	str_reset(&fix.text);
+	str_reset(&rig.text);
 	fix.exits = 0;
 	if (start_with(args, true, NULL, NULL, &fix.terminal, &e) < 0)
 		fail_msg("%s: %s", args, e.msg);
@@ -121,7 +92,7 @@ static void start(const char *args)
 
 static void step(void)
 {
-	assert_int_equal(0, loop_step(fix.loop, 20000, NULL));
+	assert_int_equal(0, loop_step(rig.loop, 20000, NULL));
 }
 
 static void run(const char *args)
@@ -140,16 +111,16 @@ static void a_command_says_what_it_says_in_order(void **state)
 
 	(void)state;
 	run("{\"command\":\"echo one; echo two >&2; echo three; exit 3\"}");
-	assert_string_equal("one\ntwo\nthree\n", str_cstr(&fix.text));
+	assert_string_equal("one\ntwo\nthree\n", str_cstr(&rig.text));
 	assert_int_equal(1, fix.exits);
 	assert_int_equal(3, fix.code);
 	run("{\"command\":\"kill -TERM $$\"}");
 	assert_int_equal(-1, fix.code);
 	assert_int_equal(SIGTERM, fix.signal);
-	(void)snprintf(sub, sizeof(sub), "%s/sub", fix.ws);
+	(void)snprintf(sub, sizeof(sub), "%s/sub", rig.ws);
 	assert_int_equal(0, mkdir(sub, 0755));
 	run("{\"command\":\"pwd\",\"cwd\":\"sub\"}");
-	assert_non_null(strstr(str_cstr(&fix.text), "/ws/sub\n"));
+	assert_non_null(strstr(str_cstr(&rig.text), "/ws/sub\n"));
 }
 
 static void its_bytes_become_whole_characters(void **state)
@@ -159,14 +130,14 @@ static void its_bytes_become_whole_characters(void **state)
 	run("{\"command\":\"printf '\\\\344'; sleep 0.05; printf '\\\\275'; sleep 0.05; "
 	    "printf '\\\\240|\\\\377|\\\\000|\\\\344\\\\275'\"}");
 	assert_string_equal("\xe4\xbd\xa0|\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd",
-		str_cstr(&fix.text));
+		str_cstr(&rig.text));
 }
 
 static void much_output_is_all_there(void **state)
 {
 	(void)state;
 	run("{\"command\":\"head -c 3000000 /dev/zero | tr '\\\\000' x\"}");
-	assert_int_equal(3000000, fix.text.n);
+	assert_int_equal(3000000, rig.text.n);
 	assert_int_equal(0, fix.code);
 }
 
@@ -174,21 +145,21 @@ static void a_kill_ends_all_of_it(void **state)
 {
 	(void)state;
 	start("{\"command\":\"echo here; sleep 1000 & sleep 1000\"}");
-	while (fix.text.n == 0)
+	while (rig.text.n == 0)
 		step();
 	terminal_kill(fix.terminal);
 	terminal_kill(fix.terminal);
 	while (fix.exits == 0)
 		step();
 	assert_int_equal(-1, fix.code);
-	assert_string_equal("here\n", str_cstr(&fix.text));
+	assert_string_equal("here\n", str_cstr(&rig.text));
 	terminal_kill(fix.terminal); /* over: nothing */
 	/* released while it runs: nobody is told */
 	terminal_free(&fix.terminal);
 	start("{\"command\":\"sleep 1000\"}");
 	terminal_free(&fix.terminal);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(0, loop_step(fix.loop, 10, NULL));
+		assert_int_equal(0, loop_step(rig.loop, 10, NULL));
 	assert_int_equal(0, fix.exits);
 }
 
@@ -206,7 +177,7 @@ static void policy_and_consent_hold_for_terminals(void **state)
 				    NULL, &fix.terminal, &e));
 	while (fix.exits == 0)
 		step();
-	assert_string_equal("a b", str_cstr(&fix.text));
+	assert_string_equal("a b", str_cstr(&rig.text));
 }
 
 static void variables_and_the_shell_are_taken(void **state)
@@ -219,7 +190,7 @@ static void variables_and_the_shell_are_taken(void **state)
 				    true, "/bin/bash", env, &fix.terminal, &e));
 	while (fix.exits == 0)
 		step();
-	assert_string_equal("y xterm 1\n", str_cstr(&fix.text));
+	assert_string_equal("y xterm 1\n", str_cstr(&rig.text));
 }
 
 static void one_that_cannot_be_run_is_told(void **state)
@@ -227,7 +198,7 @@ static void one_that_cannot_be_run_is_told(void **state)
 	(void)state;
 	run("{\"command\":\"true\",\"cwd\":\"nowhere\"}");
 	assert_int_equal(126, fix.code);
-	assert_non_null(strstr(str_cstr(&fix.text), "nowhere"));
+	assert_non_null(strstr(str_cstr(&rig.text), "nowhere"));
 }
 
 static void so_many_terminals_and_no_more(void **state)
@@ -247,21 +218,11 @@ static void so_many_terminals_and_no_more(void **state)
 
 /* --- Exact reads ------------------------------------------------------------------------------ */
 
-static void on_done(void *arg, const struct tool_result *r)
-{
-	(void)arg;
-	fix.done++;
-	fix.ok = r->ok;
-	fix.error = r->error;
-	str_reset(&fix.text);
-	assert_int_equal(0, str_add(&fix.text, r->text));
-}
-
 static void make(const char *name, struct view content)
 {
 	char full[PATH_SIZE];
 
-	(void)snprintf(full, sizeof(full), "%s/%s", fix.ws, name);
+	(void)snprintf(full, sizeof(full), "%s/%s", rig.ws, name);
 	assert_int_equal(0, file_replace(full, 0644, content, NULL));
 }
 
@@ -272,9 +233,9 @@ static void read_exact(const char *args)
 
 	c.args = view_of(args);
 	c.exact = true;
-	fix.done = 0;
-	assert_int_equal(0, tools_start(&r, fix.tools, &c, on_done, NULL, NULL));
-	while (fix.done == 0)
+	rig.done = 0;
+	assert_int_equal(0, tools_start(&r, rig.tools, &c, rig_on_done, NULL, NULL));
+	while (rig.done == 0)
 		step();
 }
 
@@ -298,8 +259,8 @@ static void what_a_file_holds_comes_to_the_byte(void **state)
 	make("empty", VIEW_NONE);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		read_exact(table[i].args);
-		assert_true(fix.ok);
-		assert_string_equal(table[i].want, str_cstr(&fix.text));
+		assert_true(rig.ok);
+		assert_string_equal(table[i].want, str_cstr(&rig.text));
 	}
 }
 
@@ -309,26 +270,26 @@ static void what_cannot_be_read_exactly_is_told_apart(void **state)
 
 	(void)state;
 	read_exact("{\"path\":\"missing\"}");
-	assert_false(fix.ok);
-	assert_int_equal(E_NOTFOUND, fix.error);
+	assert_false(rig.ok);
+	assert_int_equal(E_NOTFOUND, rig.error);
 	read_exact("{\"path\":\"/etc/passwd\"}");
-	assert_int_equal(E_DENIED, fix.error);
+	assert_int_equal(E_DENIED, rig.error);
 	make("latin", VIEW("caf\xe9\n"));
 	read_exact("{\"path\":\"latin\"}");
-	assert_int_equal(E_FORMAT, fix.error);
+	assert_int_equal(E_FORMAT, rig.error);
 	while (big.n < TOOL_EXACT_MAX)
 		assert_int_equal(0, str_addc(&big, big.n % 100 == 99 ? '\n' : 'x'));
 	make("big", str_view(&big));
 	read_exact("{\"path\":\"big\"}");
-	assert_true(fix.ok);
-	assert_int_equal(TOOL_EXACT_MAX, fix.text.n);
+	assert_true(rig.ok);
+	assert_int_equal(TOOL_EXACT_MAX, rig.text.n);
 	assert_int_equal(0, str_addc(&big, 'x'));
 	make("big", str_view(&big));
 	read_exact("{\"path\":\"big\"}");
-	assert_int_equal(E_FORMAT, fix.error);
-	assert_non_null(strstr(str_cstr(&fix.text), "fewer lines"));
+	assert_int_equal(E_FORMAT, rig.error);
+	assert_non_null(strstr(str_cstr(&rig.text), "fewer lines"));
 	read_exact("{\"path\":\"big\",\"offset\":2}");
-	assert_true(fix.ok);
+	assert_true(rig.ok);
 	str_release(&big);
 }
 

@@ -15,6 +15,7 @@
 #include "server.h"
 #include "tools/host/todo.h"
 #include "tools/host/web.h"
+#include "rig.h"
 
 #define KEY   "secret-key-0123456789"
 #define FOUND "{\"results\":[{\"title\":\"T\",\"url\":\"https://found.com/a\",\"content\":\"C\"}]}"
@@ -22,17 +23,10 @@
 struct fix {
 	struct clock clock;
 	int64_t by; /* the clock is turned */
-	char dir[64], ws[96], db_path[96];
-	struct loop *loop;
-	struct tools *tools;
-	struct policy *policy;
 	struct web *web;
 	struct todo *todo;
 	struct db *db;
 	struct server *s;
-	int done;
-	bool ok, cancelled;
-	struct str text;
 	struct answer answers[40];
 	struct str bytes[40];
 	size_t nanswers;
@@ -55,53 +49,29 @@ static int setup(void **state)
 {
 	static const char *const rules[] = { "web_fetch=allow", NULL };
 	struct policy_rules policy = POLICY_RULES_DEFAULT;
-	const struct str empty = STR_INIT((size_t)8 << 20);
-	struct tools_env env = { .helper = KAIRO_TOOL };
 	struct err e = ERR_INIT;
 
 	(void)state;
 	memset(&fix, 0, sizeof(fix));
-	fix.text = empty;
 	fix.clock = (struct clock){ turned_mono, turned_wall, &fix.by };
-	(void)snprintf(fix.dir, sizeof(fix.dir), "/tmp/kairo-web-XXXXXX");
-	assert_non_null(mkdtemp(fix.dir));
-	(void)snprintf(fix.ws, sizeof(fix.ws), "%s/ws", fix.dir);
-	(void)snprintf(fix.db_path, sizeof(fix.db_path), "%s/state.db", fix.dir);
-	assert_int_equal(0, mkdir(fix.ws, 0700));
-	assert_int_equal(0, loop_open(&fix.loop, &fix.clock, &e));
+	rig_make(&fix.clock);
 	policy.tools = rules;
-	assert_int_equal(0, policy_open(&fix.policy, &policy, &e));
-	env.loop = fix.loop;
-	env.workspace = fix.ws;
-	env.policy = fix.policy;
-	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
-	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "c1", VIEW("hello"), NULL, &e));
+	rig_open(&policy);
+	assert_int_equal(0, tools_turn_begin(rig.tools, 1, "c1", VIEW("hello"), NULL, &e));
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	char path[160];
-	static const char *const files[] = { "state.db", "state.db-wal", "state.db-shm", "ws" };
-
 	(void)state;
-	tools_close(&fix.tools);
-	policy_free(&fix.policy);
+	tools_close(&rig.tools);
 	web_close(&fix.web);
-	if (fix.todo)
-		todo_close(&fix.todo);
+	todo_close(&fix.todo);
 	db_close(&fix.db);
 	server_close(&fix.s);
-	loop_close(&fix.loop);
-	str_release(&fix.text);
 	for (size_t i = 0; i < fix.nanswers; i++)
 		str_release(&fix.bytes[i]);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		(void)snprintf(path, sizeof(path), "%s/%s", fix.dir, files[i]);
-		(void)remove(path);
-	}
-	assert_int_equal(0, rmdir(fix.dir));
-	return 0;
+	return rig_remove();
 }
 
 /* --- The frame -------------------------------------------------------------------------------- */
@@ -133,26 +103,16 @@ static void serve(void)
 {
 	const struct server_opts o = { .answers = fix.answers, .nanswers = fix.nanswers };
 
-	server_open(&fix.s, fix.loop, &o);
+	server_open(&fix.s, rig.loop, &o);
 	(void)snprintf(fix.url[0], sizeof(fix.url[0]), "http://127.0.0.1:%d", server_port(fix.s));
 }
 
 static void open_web(bool loopback)
 {
-	struct web_env env = { .loop = fix.loop, .tools = fix.tools, .loopback = loopback };
+	struct web_env env = { .loop = rig.loop, .tools = rig.tools, .loopback = loopback };
 	struct err e = ERR_INIT;
 
 	assert_int_equal(0, web_open(&fix.web, &env, &e));
-}
-
-static void on_done(void *arg, const struct tool_result *r)
-{
-	(void)arg;
-	fix.done++;
-	fix.ok = r->ok;
-	fix.cancelled = r->cancelled;
-	str_reset(&fix.text);
-	assert_int_equal(0, str_add(&fix.text, r->text));
 }
 
 /* Without waiting. A call that does not even begin ends at once. */
@@ -162,12 +122,12 @@ static struct tool_run *start(const char *name, const char *args)
 	struct tool_run *run = NULL;
 	struct err e = ERR_INIT;
 
-	fix.done = 0;
-	if (tools_start(&run, fix.tools, &c, on_done, NULL, &e) < 0) {
-		fix.done = 1;
-		fix.ok = false;
-		str_reset(&fix.text);
-		(void)str_adds(&fix.text, e.msg);
+	rig.done = 0;
+	if (tools_start(&run, rig.tools, &c, rig_on_done, NULL, &e) < 0) {
+		rig.done = 1;
+		rig.ok = false;
+		str_reset(&rig.text);
+		(void)str_adds(&rig.text, e.msg);
 	}
 	return run;
 }
@@ -182,14 +142,14 @@ static void call(const char *name, const char *fmt, ...)
 	(void)vsnprintf(args, sizeof(args), fmt, ap);
 	va_end(ap);
 	(void)start(name, args);
-	while (!fix.done)
-		assert_int_equal(0, loop_step(fix.loop, 5, NULL));
+	while (!rig.done)
+		assert_int_equal(0, loop_step(rig.loop, 5, NULL));
 }
 
-static void says(bool ok, const char *what)
+static void told(bool ok, const char *what)
 {
-	if (fix.ok != ok || !strstr(str_cstr(&fix.text), what))
-		fail_msg("%d, no \"%s\" in: %s", fix.ok, what, str_cstr(&fix.text));
+	if (rig.ok != ok || !strstr(str_cstr(&rig.text), what))
+		fail_msg("%d, no \"%s\" in: %s", rig.ok, what, str_cstr(&rig.text));
 }
 
 /* --- web_fetch -------------------------------------------------------------------------------- */
@@ -201,8 +161,8 @@ static void fetches_a_page_as_markdown(void **state)
 	serve();
 	open_web(true);
 	call("web_fetch", "{\"url\":\"%s/a?b=c#d\"}", fix.url[0]);
-	says(true, "Title: T\nAddress: http://127.0.0.1:");
-	says(true, "\n\n# \xe4\xb8\xad\n\nText");
+	told(true, "Title: T\nAddress: http://127.0.0.1:");
+	told(true, "\n\n# \xe4\xb8\xad\n\nText");
 	assert_non_null(strstr(server_heard(fix.s), "GET /a?b=c HTTP/1.1"));
 	assert_null(strstr(server_heard(fix.s), "Cookie"));
 	assert_null(strstr(server_heard(fix.s), "Referer"));
@@ -215,7 +175,7 @@ static void fetches_json_as_it_is_and_in_pages(void **state)
 	serve();
 	open_web(true);
 	call("web_fetch", "{\"url\":\"%s\",\"offset\":1,\"limit\":3}", fix.url[0]);
-	says(true, "\n\n\"a\"\n\n[characters 1 to 4 of 11; go on with offset 4]");
+	told(true, "\n\n\"a\"\n\n[characters 1 to 4 of 11; go on with offset 4]");
 }
 
 static void follows_five_redirects_and_no_sixth(void **state)
@@ -232,10 +192,10 @@ static void follows_five_redirects_and_no_sixth(void **state)
 	serve();
 	open_web(true);
 	call("web_fetch", "{\"url\":\"%s/0/x\"}", fix.url[0]);
-	says(true, "/5 (sent on from http://127.0.0.1:");
+	told(true, "/5 (sent on from http://127.0.0.1:");
 	assert_int_equal(server_requests(fix.s), 6);
 	call("web_fetch", "{\"url\":\"%s/\"}", fix.url[0]);
-	says(false, "more than 5 times");
+	told(false, "more than 5 times");
 	assert_int_equal(server_requests(fix.s), 12);
 }
 
@@ -265,10 +225,10 @@ static void judges_each_redirect_anew(void **state)
 	open_web(true);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		call("web_fetch", "{\"url\":\"%s/\"}", fix.url[0]);
-		says(false, rows[i][1]);
+		told(false, rows[i][1]);
 	}
 	call("web_fetch", "{\"url\":\"%s/\"}", fix.url[0]);
-	says(false, "without saying where");
+	told(false, "without saying where");
 }
 
 static void fetches_public_addresses_only(void **state)
@@ -282,7 +242,7 @@ static void fetches_public_addresses_only(void **state)
 	open_web(false);
 	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
 		call("web_fetch", "{\"url\":\"http://%s:%d/\"}", hosts[i], server_port(fix.s));
-		says(false, "could not be fetched");
+		told(false, "could not be fetched");
 	}
 	assert_int_equal(server_accepted(fix.s), 0);
 }
@@ -298,11 +258,11 @@ static void refuses_addresses_that_are_none(void **state)
 	open_web(true);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		call("web_fetch", "{\"url\":\"%s\"}", rows[i][0]);
-		says(false, rows[i][1]);
+		told(false, rows[i][1]);
 	}
 	memset(url, 'x', 2049);
 	call("web_fetch", "{\"url\":\"%s\"}", url);
-	says(false, "url");
+	told(false, "url");
 	free(url);
 }
 
@@ -319,17 +279,17 @@ static void tells_what_is_no_page(void **state)
 	serve();
 	open_web(true);
 	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "of the type image/png, 4 bytes");
+	told(false, "of the type image/png, 4 bytes");
 	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "of the type application/zip, 6000000 bytes");
+	told(false, "of the type application/zip, 6000000 bytes");
 	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "status 404");
+	told(false, "status 404");
 	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "asked too often");
+	told(false, "asked too often");
 	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "could not be fetched");
+	told(false, "could not be fetched");
 	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "empty without a browser");
+	told(false, "empty without a browser");
 }
 
 /* Of unknown length, so that the limit holds while receiving. */
@@ -349,9 +309,9 @@ static void takes_5_mib_and_no_more(void **state)
 	serve();
 	open_web(true);
 	call("web_fetch", "{\"url\":\"%s\",\"offset\":5242870}", fix.url[0]);
-	says(true, "characters 5242870 to 5242880 of 5242880");
+	told(true, "characters 5242870 to 5242880 of 5242880");
 	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "longer than 5242880 bytes");
+	told(false, "longer than 5242880 bytes");
 }
 
 static void gives_up_after_30_seconds(void **state)
@@ -368,15 +328,15 @@ static void gives_up_after_30_seconds(void **state)
 		(void)start("web_fetch", args);
 	}
 	while (server_requests(fix.s) == 0)
-		assert_int_equal(0, loop_step(fix.loop, 5, NULL));
+		assert_int_equal(0, loop_step(rig.loop, 5, NULL));
 	fix.by += 29000;
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(0, loop_step(fix.loop, 1, NULL));
-	assert_int_equal(fix.done, 0);
+		assert_int_equal(0, loop_step(rig.loop, 1, NULL));
+	assert_int_equal(rig.done, 0);
 	fix.by += 1000;
-	while (!fix.done)
-		assert_int_equal(0, loop_step(fix.loop, 5, NULL));
-	says(false, "did not end within 30000 ms");
+	while (!rig.done)
+		assert_int_equal(0, loop_step(rig.loop, 5, NULL));
+	told(false, "did not end within 30000 ms");
 }
 
 static void ends_at_once_when_cancelled(void **state)
@@ -391,16 +351,16 @@ static void ends_at_once_when_cancelled(void **state)
 	(void)snprintf(args, sizeof(args), "{\"url\":\"%s\"}", fix.url[0]);
 	run = start("web_fetch", args);
 	while (server_requests(fix.s) == 0)
-		assert_int_equal(0, loop_step(fix.loop, 5, NULL));
+		assert_int_equal(0, loop_step(rig.loop, 5, NULL));
 	tool_cancel(run);
-	while (!fix.done)
-		assert_int_equal(0, loop_step(fix.loop, 0, NULL));
-	assert_true(fix.cancelled);
+	while (!rig.done)
+		assert_int_equal(0, loop_step(rig.loop, 0, NULL));
+	assert_true(rig.cancelled);
 	/* And when the daemon ends, with a request or the helper under way. */
 	(void)start("web_fetch", args);
-	tools_close(&fix.tools);
+	tools_close(&rig.tools);
 	web_close(&fix.web);
-	assert_int_equal(fix.done, 0);
+	assert_int_equal(rig.done, 0);
 }
 
 static void ends_with_its_helper_under_way(void **state)
@@ -414,11 +374,11 @@ static void ends_with_its_helper_under_way(void **state)
 	(void)snprintf(args, sizeof(args), "{\"url\":\"%s\"}", fix.url[0]);
 	(void)start("web_fetch", args);
 	while (server_requests(fix.s) == 0)
-		assert_int_equal(0, loop_step(fix.loop, 5, NULL));
+		assert_int_equal(0, loop_step(rig.loop, 5, NULL));
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(0, loop_step(fix.loop, 1, NULL));
-	tools_close(&fix.tools);
-	assert_int_equal(fix.done, 0);
+		assert_int_equal(0, loop_step(rig.loop, 1, NULL));
+	tools_close(&rig.tools);
+	assert_int_equal(rig.done, 0);
 }
 
 /* --- web_search ------------------------------------------------------------------------------- */
@@ -426,7 +386,7 @@ static void ends_with_its_helper_under_way(void **state)
 /* The first of them is searxng, the second brave, both at the server. */
 static void open_search(size_t n)
 {
-	struct web_env env = { .loop = fix.loop, .tools = fix.tools, .norder = n };
+	struct web_env env = { .loop = rig.loop, .tools = rig.tools, .norder = n };
 	struct err e = ERR_INIT;
 
 	(void)snprintf(fix.url[1], sizeof(fix.url[1]), "%.60s/brave", fix.url[0]);
@@ -444,7 +404,7 @@ static bool is_offered(const char *name)
 	struct str schema = STR_INIT(65536);
 	bool found;
 
-	assert_int_equal(0, tools_schema(fix.tools, ORIGIN_PHONE, &schema, NULL));
+	assert_int_equal(0, tools_schema(rig.tools, ORIGIN_PHONE, &schema, NULL));
 	found = strstr(str_cstr(&schema), name) != NULL;
 	str_release(&schema);
 	return found;
@@ -459,16 +419,16 @@ static void searches_and_lets_the_results_be_fetched(void **state)
 	add_page("application/json", FOUND);
 	serve();
 	open_search(1);
-	tools_set_policy(fix.tools, NULL);
+	tools_set_policy(rig.tools, NULL);
 	c.args = VIEW("{\"url\":\"https://found.com/a\"}");
-	assert_int_equal(VERDICT_ASK, tools_verdict(fix.tools, &c, &why));
+	assert_int_equal(VERDICT_ASK, tools_verdict(rig.tools, &c, &why));
 	call("web_search", "{\"query\":\"a&b\"}");
-	says(true, "Found by searxng.");
-	says(true, "\n\n1. T\nhttps://found.com/a\nC");
+	told(true, "Found by searxng.");
+	told(true, "\n\n1. T\nhttps://found.com/a\nC");
 	assert_non_null(strstr(server_heard(fix.s), "GET /search?q=a%26b&format=json HTTP/1.1"));
-	assert_int_equal(VERDICT_ALLOW, tools_verdict(fix.tools, &c, &why));
+	assert_int_equal(VERDICT_ALLOW, tools_verdict(rig.tools, &c, &why));
 	c.args = VIEW("{\"url\":\"https://found.com/b\"}");
-	assert_int_equal(VERDICT_ASK, tools_verdict(fix.tools, &c, &why));
+	assert_int_equal(VERDICT_ASK, tools_verdict(rig.tools, &c, &why));
 	str_release(&why);
 }
 
@@ -479,7 +439,7 @@ static void is_not_offered_when_nothing_is_set_up(void **state)
 	assert_false(is_offered("\"web_search\""));
 	assert_true(is_offered("\"web_fetch\""));
 	call("web_search", "{\"query\":\"x\"}");
-	says(false, "not set up");
+	told(false, "not set up");
 }
 
 static void asks_the_next_provider(void **state)
@@ -496,16 +456,16 @@ static void asks_the_next_provider(void **state)
 	serve();
 	open_search(2);
 	call("web_search", "{\"query\":\"x\"}");
-	says(true, "Found by brave.");
+	told(true, "Found by brave.");
 	assert_non_null(strstr(server_heard(fix.s), "X-Subscription-Token: " KEY));
 	call("web_search", "{\"query\":\"x\"}");
-	says(true, "Found by brave.");
+	told(true, "Found by brave.");
 	call("web_search", "{\"query\":\"x\"}");
-	says(false, "The search did not work. searxng: ");
-	says(false, " brave: status 401 (is the key good?)");
-	assert_null(strstr(str_cstr(&fix.text), KEY));
+	told(false, "The search did not work. searxng: ");
+	told(false, " brave: status 401 (is the key good?)");
+	assert_null(strstr(str_cstr(&rig.text), KEY));
 	call("web_search", "{\"query\":\"x\"}");
-	says(true, "Nothing was found");
+	told(true, "Nothing was found");
 }
 
 static void asks_only_the_one_that_is_named(void **state)
@@ -515,12 +475,12 @@ static void asks_only_the_one_that_is_named(void **state)
 	serve();
 	open_search(2);
 	call("web_search", "{\"query\":\"x\",\"provider\":\"searxng\"}");
-	says(false, "did not work. searxng: status 400.");
+	told(false, "did not work. searxng: status 400.");
 	assert_int_equal(server_requests(fix.s), 1);
 	call("web_search", "{\"query\":\"x\",\"provider\":\"tavily\"}");
-	says(false, "tavily is not set up here; there is searxng, brave");
+	told(false, "tavily is not set up here; there is searxng, brave");
 	call("web_search", "{\"query\":\"x\",\"provider\":\"bing\"}");
-	says(false, "provider must be one of");
+	told(false, "provider must be one of");
 }
 
 static void asks_once_more_when_it_may_pass(void **state)
@@ -533,10 +493,10 @@ static void asks_once_more_when_it_may_pass(void **state)
 	serve();
 	open_search(1);
 	call("web_search", "{\"query\":\"x\"}");
-	says(true, "Found by searxng.");
+	told(true, "Found by searxng.");
 	assert_int_equal(server_requests(fix.s), 2);
 	call("web_search", "{\"query\":\"x\"}");
-	says(false, "status 500");
+	told(false, "status 500");
 	assert_int_equal(server_requests(fix.s), 4);
 }
 
@@ -560,16 +520,16 @@ static void takes_400_characters_and_ten_results(void **state)
 		query[n] = '\0';
 		(void)snprintf(args, sizeof(args), "{\"query\":\"%s\"}", query);
 		call("web_search", "%s", args);
-		says(!over, over ? "longer than 400 characters" : "Found by");
+		told(!over, over ? "longer than 400 characters" : "Found by");
 	}
 	call("web_search", "{\"query\":\"x\",\"count\":10}");
-	says(true, "Found by");
+	told(true, "Found by");
 	call("web_search", "{\"query\":\"x\",\"count\":11}");
-	says(false, "count");
+	told(false, "count");
 	call("web_search", "{\"query\":\"x\",\"count\":0}");
-	says(false, "count");
+	told(false, "count");
 	call("web_search", "{\"query\":\"  \"}");
-	says(false, "empty");
+	told(false, "empty");
 }
 
 static void ends_a_search_that_waits_to_ask_again(void **state)
@@ -582,11 +542,11 @@ static void ends_a_search_that_waits_to_ask_again(void **state)
 	open_search(1);
 	run = start("web_search", "{\"query\":\"x\"}");
 	while (server_requests(fix.s) == 0 || server_open_now(fix.s) > 0)
-		assert_int_equal(0, loop_step(fix.loop, 5, NULL));
+		assert_int_equal(0, loop_step(rig.loop, 5, NULL));
 	tool_cancel(run);
-	while (!fix.done)
-		assert_int_equal(0, loop_step(fix.loop, 0, NULL));
-	assert_true(fix.cancelled);
+	while (!rig.done)
+		assert_int_equal(0, loop_step(rig.loop, 0, NULL));
+	assert_true(rig.cancelled);
 	assert_int_equal(server_requests(fix.s), 1);
 }
 
@@ -601,28 +561,30 @@ static void keeps_the_rate_for_both_tools(void **state)
 	open_search(1);
 	for (int i = 0; i < 29; i++)
 		call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "status 404");
+	told(false, "status 404");
 	call("web_search", "{\"query\":\"x\"}");
-	says(true, "Found by searxng");
+	told(true, "Found by searxng");
 	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(false, "asked 30 times in a minute");
+	told(false, "asked 30 times in a minute");
 	call("web_search", "{\"query\":\"x\"}");
-	says(false, "asked 30 times in a minute");
+	told(false, "asked 30 times in a minute");
 	assert_int_equal(server_requests(fix.s), 30);
 	fix.by += 60000;
 	call("web_fetch", "{\"url\":\"%s\"}", fix.url[0]);
-	says(true, "late");
+	told(true, "late");
 }
 
 /* --- todo ------------------------------------------------------------------------------------- */
 
 static void open_todo(void)
 {
+	char path[128];
 	struct err e = ERR_INIT;
 
+	(void)snprintf(path, sizeof(path), "%s/state.db", rig.dir);
 	if (!fix.db)
-		assert_int_equal(0, db_open(&fix.db, fix.db_path, &e));
-	assert_int_equal(0, todo_open(&fix.todo, fix.db, &fix.clock, fix.tools, &e));
+		assert_int_equal(0, db_open(&fix.db, path, &e));
+	assert_int_equal(0, todo_open(&fix.todo, fix.db, &fix.clock, rig.tools, &e));
 }
 
 static void keeps_a_list_with_stable_ids(void **state)
@@ -630,21 +592,21 @@ static void keeps_a_list_with_stable_ids(void **state)
 	(void)state;
 	open_todo();
 	call("todo", "{}");
-	assert_string_equal(str_cstr(&fix.text), "The list is empty.");
+	assert_string_equal(str_cstr(&rig.text), "The list is empty.");
 	call("todo",
 		"{\"items\":[{\"text\":\"one\",\"state\":\"in_progress\"},{\"text\":\"two\"}]}");
-	assert_string_equal(str_cstr(&fix.text), "1. [in_progress] one\n2. [pending] two");
+	assert_string_equal(str_cstr(&rig.text), "1. [in_progress] one\n2. [pending] two");
 	call("todo", "{\"items\":[{\"id\":2,\"text\":\"two!\",\"state\":\"in_progress\"},"
 		     "{\"text\":\"three\"},{\"id\":1,\"text\":\"one\",\"state\":\"done\"}]}");
-	assert_string_equal(str_cstr(&fix.text),
+	assert_string_equal(str_cstr(&rig.text),
 		"2. [in_progress] two!\n3. [pending] three\n1. [done] one");
 	/* An id is never given twice. */
 	call("todo", "{\"items\":[]}");
-	says(true, "The list is empty.");
+	told(true, "The list is empty.");
 	call("todo", "{\"items\":[{\"text\":\"four\"}]}");
-	assert_string_equal(str_cstr(&fix.text), "4. [pending] four");
+	assert_string_equal(str_cstr(&rig.text), "4. [pending] four");
 	call("todo", "{}");
-	assert_string_equal(str_cstr(&fix.text), "4. [pending] four");
+	assert_string_equal(str_cstr(&rig.text), "4. [pending] four");
 }
 
 static void keeps_the_time_an_item_was_made(void **state)
@@ -684,10 +646,10 @@ static void refuses_a_list_that_cannot_be(void **state)
 	call("todo", "{\"items\":[{\"text\":\"kept\"}]}");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		call("todo", "{\"items\":%s}", rows[i][0]);
-		says(false, rows[i][1]);
+		told(false, rows[i][1]);
 	}
 	call("todo", "{}");
-	assert_string_equal(str_cstr(&fix.text), "1. [pending] kept");
+	assert_string_equal(str_cstr(&rig.text), "1. [pending] kept");
 }
 
 static void takes_50_items_of_500_bytes(void **state)
@@ -706,9 +668,9 @@ static void takes_50_items_of_500_bytes(void **state)
 				i ? "," : "", text);
 		(void)snprintf(args + n, sizeof(args) - n, "]}");
 		(void)start("todo", args);
-		while (!fix.done)
-			assert_int_equal(0, loop_step(fix.loop, 5, NULL));
-		says(!over, over ? "items" : "50. [pending] x");
+		while (!rig.done)
+			assert_int_equal(0, loop_step(rig.loop, 5, NULL));
+		told(!over, over ? "items" : "50. [pending] x");
 		text[500] = 'x';
 	}
 }
@@ -718,16 +680,16 @@ static void keeps_each_conversation_s_own_list(void **state)
 	(void)state;
 	open_todo();
 	call("todo", "{\"items\":[{\"text\":\"first\"}]}");
-	tools_turn_end(fix.tools, 1);
-	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "c2", VIEW_NONE, NULL, NULL));
+	tools_turn_end(rig.tools, 1);
+	assert_int_equal(0, tools_turn_begin(rig.tools, 1, "c2", VIEW_NONE, NULL, NULL));
 	call("todo", "{}");
-	says(true, "empty");
-	tools_turn_end(fix.tools, 1);
+	told(true, "empty");
+	tools_turn_end(rig.tools, 1);
 	call("todo", "{}");
-	says(false, "no conversation");
-	assert_int_equal(0, tools_turn_begin(fix.tools, 1, "c1", VIEW_NONE, NULL, NULL));
+	told(false, "no conversation");
+	assert_int_equal(0, tools_turn_begin(rig.tools, 1, "c1", VIEW_NONE, NULL, NULL));
 	call("todo", "{}");
-	says(true, "first");
+	told(true, "first");
 }
 
 static void forgets_the_list_changed_longest_ago(void **state)
