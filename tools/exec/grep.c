@@ -1,6 +1,6 @@
 /* grep: lines that match a regular expression. PCRE2 backtracks, so its steps, depth and memory are
- * limited; an expression that runs into a limit is an error that says so. One step can still look at
- * all of a line, and a line can be a whole file: callouts keep the time meanwhile. */
+ * limited; an expression that runs into a limit is an error that says so. One step can still look
+ * at all of a line, and a line can be a whole file: callouts keep the time meanwhile. */
 #include "tools/exec/tool.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

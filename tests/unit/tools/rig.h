@@ -1,5 +1,5 @@
-/* tests/unit/tools/rig.h: the registry with a workspace and a folder of Kairo's own, and what became
- * of its last call. */
+/* tests/unit/tools/rig.h: the registry with a workspace and a folder of Kairo's own, and what
+ * became of its last call. */
 #ifndef TESTS_UNIT_TOOLS_RIG_H
 #define TESTS_UNIT_TOOLS_RIG_H
 
