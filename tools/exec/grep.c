@@ -26,7 +26,7 @@
 #define MATCH_STEPS    500000
 #define MATCH_DEPTH    5000
 #define MATCH_HEAP_KIB 16384
-#define CALLOUTS       256 /* between two looks at the time */
+#define CALLOUTS       64 /* between two looks at the time */
 
 struct search {
 	struct tool_job *job;

@@ -159,6 +159,30 @@ static void its_own_time_is_kept(void **state)
 	expect_nobody_left();
 }
 
+/* Whoever stops the processes around his command is still ended, by the time of the call. */
+static void what_stops_its_keepers_is_ended_all_the_same(void **state)
+{
+	static const char *const commands[] = {
+		"{\"timeout_s\":1,\"command\":\"kill -STOP $PPID; : >here; sleep @\"}",
+		"{\"timeout_s\":1,\"command\":\"kill -STOP "
+		"$(cut -d' ' -f4 /proc/$PPID/stat) $PPID; : >here; sleep @\"}",
+		"{\"timeout_s\":1,\"command\":\"kill -STOP -1; : >here; sleep @\"}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		(void)begin(1, "shell", marked(commands[i]));
+		wait_for_file("here");
+		loop_turn_clock(rig.loop, 11000);
+		rig_wait();
+		assert_true(rig.acted && !rig.ok);
+		if (!says("shell took longer than 11 s and was ended") && !says("timed out at 1 s"))
+			fail_msg("%s: %s", commands[i], str_cstr(&rig.text));
+		expect_nobody_left();
+		assert_true(run(1, "shell", "{\"command\":\"rm here\"}"));
+	}
+}
+
 static void a_cancelled_command_is_evidence(void **state)
 {
 	struct tool_run *r = begin(1, "shell",
@@ -662,6 +686,7 @@ int main(void)
 		T(pictures_are_shown_where_the_turn_may_read),
 		T(a_command_runs_behind_the_fence),
 		T(its_own_time_is_kept),
+		T(what_stops_its_keepers_is_ended_all_the_same),
 		T(a_cancelled_command_is_evidence),
 		T(the_end_of_the_daemon_ends_commands),
 		T(a_session_keeps_its_folder_and_variables),

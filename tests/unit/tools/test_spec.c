@@ -81,11 +81,93 @@ static void checks_lists_item_by_item(void **state)
 	}
 }
 
+/* One argument of this number, or text of so many bytes, and of the others what must be there. */
+static bool is_taken(const struct tool_spec *s, const struct arg_spec *arg, int64_t value)
+{
+	struct json_limits limits = json_limits_wire;
+	struct str text = STR_INIT((size_t)2 << 20), big = STR_INIT((size_t)2 << 20);
+	struct json *args = NULL;
+	struct json_out w;
+	int rc;
+
+	limits.bytes = (size_t)2 << 20;
+	for (int64_t i = 0; arg->type == ARG_TEXT && i < value; i++)
+		(void)str_addc(&big, 'x');
+	json_out_begin(&w, &text);
+	json_open(&w, NULL);
+	for (const struct arg_spec *a = s->args; a->type != ARG_END; a++) {
+		if (a == arg && a->type == ARG_INT)
+			json_put_int(&w, a->name, value);
+		else if (a == arg)
+			json_put_str(&w, a->name, str_view(&big));
+		else if (a->required)
+			json_put_z(&w, a->name, "x");
+	}
+	json_close(&w);
+	assert_int_equal(0, json_out_end(&w, NULL));
+	assert_int_equal(0, json_read(&args, str_view(&text), &limits, NULL));
+	rc = spec_check(s, args, NULL);
+	json_free(&args);
+	str_release(&text);
+	str_release(&big);
+	return rc == 0;
+}
+
+static void the_tools_have_these_limits(void **state)
+{
+	static const struct {
+		const char *tool, *arg;
+		int64_t min, max;
+	} rows[] = {
+		{ "read_file", "path", 1, 4095 },
+		{ "read_file", "offset", 1, INT32_MAX },
+		{ "read_file", "limit", 1, 10000 },
+		{ "read_file", "column", 1, INT32_MAX },
+		{ "list_dir", "offset", 0, INT32_MAX },
+		{ "list_dir", "limit", 1, 5000 },
+		{ "glob", "pattern", 1, 1024 },
+		{ "glob", "limit", 1, 2000 },
+		{ "grep", "pattern", 1, 2000 },
+		{ "grep", "glob", 1, 1024 },
+		{ "grep", "limit", 1, 1000 },
+		{ "write_file", "path", 1, 4095 },
+		{ "write_file", "content", 0, 1048576 },
+		{ "apply_patch", "patch", 1, 1048576 },
+		{ "create_project", "name", 1, 64 },
+		{ "create_project", "description", 1, 200 },
+		{ "shell", "command", 1, 102400 },
+		{ "shell", "timeout_s", 1, 300 },
+		{ "shell_session", "command", 1, 102400 },
+		{ "shell_session", "session", 1, 4 },
+		{ "shell_session", "timeout_s", 1, 300 },
+		{ "web_search", "count", 1, 10 },
+		{ "web_fetch", "offset", 0, INT32_MAX },
+		{ "web_fetch", "limit", 1, 100000 },
+		{ "send_file", "caption", 1, 1000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct tool_spec *s = spec_find(rows[i].tool);
+		const struct arg_spec *a = s->args;
+		bool below;
+
+		while (strcmp(a->name, rows[i].arg) != 0)
+			a++;
+		below = a->type == ARG_INT || rows[i].min > 0;
+		if (!is_taken(s, a, rows[i].min) || !is_taken(s, a, rows[i].max) ||
+			is_taken(s, a, rows[i].max + 1) ||
+			(below && is_taken(s, a, rows[i].min - 1)))
+			fail_msg("%s, %s", rows[i].tool, rows[i].arg);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(describes_lists_of_objects),
 		cmocka_unit_test(checks_lists_item_by_item),
+		cmocka_unit_test(the_tools_have_these_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
