@@ -463,3 +463,10 @@ int path_join(char out[PATH_SIZE], const char *dir, const char *name, struct err
 	memcpy(out + n + 1, name, m + 1);
 	return 0;
 }
+
+bool path_lies_in(const char *path, const char *folder)
+{
+	size_t n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+
+	return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
+}

@@ -64,6 +64,8 @@ int lock_held(const char *path, struct err *e);
 /* "dir/name" into a fixed buffer; E_FORMAT when it does not fit. */
 #define PATH_SIZE 4096
 int path_join(char out[PATH_SIZE], const char *dir, const char *name, struct err *e);
+/* Is path the folder or below it? By the text of both: real paths, without a slash at the end. */
+bool path_lies_in(const char *path, const char *folder);
 
 /* Cryptographic random bytes from the kernel. */
 void rand_bytes(void *p, size_t n);

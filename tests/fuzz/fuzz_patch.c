@@ -1,5 +1,6 @@
 /* tools/patch_parse and patch_apply: a patch, a line "====", and a text it is made to. What is
- * taken keeps its promises; a patch that was made can be told from its counts. */
+ * taken keeps its promises; a patch that was made can be told from its counts, and turned round it
+ * gives the old text again. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -32,6 +33,46 @@ static void check_hunk(const struct patch_hunk *h, size_t *added, size_t *remove
 	must(old == h->old_count && new == h->new_count);
 }
 
+static void put_turned(const struct patch_hunk *h, size_t before, struct str *out)
+{
+	struct view body = h->body;
+	struct patch_line line;
+
+	(void)str_addf(out, "@@ -%zu,%zu +%zu,%zu @@\n", before + (h->new_count > 0), h->new_count,
+		h->old_start, h->old_count);
+	while (patch_next(&body, &line))
+		(void)str_addf(out, "%c%.*s\n%s",
+			line.kind == '+'   ? '-'
+			: line.kind == '-' ? '+'
+					   : ' ',
+			VIEW_FMT(line.text), line.ends ? "" : "\\ No newline at end of file\n");
+}
+
+static void check_back(const struct patch_file *f, struct view old, struct view new)
+{
+	struct str text = STR_INIT(4 << 20), out = STR_INIT(4 << 20), why = STR_INIT(1 << 20);
+	struct patch *p;
+	struct err e = ERR_INIT;
+	size_t added = 0, removed = 0;
+	bool crlf;
+
+	(void)str_adds(&text, "--- x\n+++ x\n");
+	for (size_t i = 0; i < f->nhunks; i++) {
+		const struct patch_hunk *h = &f->hunks[i];
+
+		put_turned(h, h->old_start - (h->old_count > 0) + added - removed, &text);
+		added += h->new_count;
+		removed += h->old_count;
+	}
+	must(patch_parse(&p, str_view(&text), &e) == 0);
+	must(patch_apply(&p->files[0], new, &out, &crlf, &why) == 0);
+	must(!crlf && view_eq(str_view(&out), old));
+	patch_free(&p);
+	str_release(&text);
+	str_release(&out);
+	str_release(&why);
+}
+
 static void check_file(const struct patch_file *f, struct view old)
 {
 	struct str out = STR_INIT(4 << 20), why = STR_INIT(1 << 20);
@@ -43,10 +84,13 @@ static void check_file(const struct patch_file *f, struct view old)
 	for (size_t i = 0; i < f->nhunks; i++)
 		check_hunk(&f->hunks[i], &added, &removed);
 	must(added == f->added && removed == f->removed);
-	if (patch_apply(f, old, &out, &crlf, &why) == 0)
+	if (patch_apply(f, old, &out, &crlf, &why) == 0) {
 		must(count_lines(str_view(&out)) == count_lines(old) + added - removed);
-	else
+		if (!crlf && f->nhunks > 0)
+			check_back(f, old, str_view(&out));
+	} else {
 		must(why.n > 0);
+	}
 	str_release(&out);
 	str_release(&why);
 }

@@ -232,13 +232,6 @@ static int find_program(const char *word, char out[PATH_SIZE], struct err *e)
 	return err_set(e, E_NOTFOUND, "there is no program %s on this machine", word);
 }
 
-static bool lies_in(const char *path, const char *folder)
-{
-	size_t n = strlen(folder);
-
-	return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
 /* By its name as well: a link there that leads out now may lead elsewhere when it is run. */
 int argv_program(const char *word, const char *workspace, char out[PATH_SIZE], struct err *e)
 {
@@ -250,7 +243,7 @@ int argv_program(const char *word, const char *workspace, char out[PATH_SIZE], s
 	real = realpath(out, NULL);
 	if (!real)
 		return err_sys(e, "%s", out);
-	if (lies_in(real, workspace) || lies_in(out, workspace))
+	if (path_lies_in(real, workspace) || path_lies_in(out, workspace))
 		rc = err_set(e, E_DENIED,
 			"%s lies in the workspace; only programs of the system may be named", out);
 	free(real);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "tools/host/helper.h"
 #include "tools/host/registry-private.h"
@@ -53,19 +54,12 @@ static void vector_release(struct vector *v)
 	v->nwords = v->nread = v->nown = 0;
 }
 
-static bool lies_in(const char *path, const char *folder)
-{
-	size_t n = strlen(folder);
-
-	return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
 static bool is_systems(const char *folder)
 {
 	static const char *const parts[] = { "/usr", "/bin", "/sbin", "/lib", "/lib64" };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (lies_in(folder, parts[i]))
+		if (path_lies_in(folder, parts[i]))
 			return true;
 	return false;
 }
@@ -73,11 +67,11 @@ static bool is_systems(const char *folder)
 /* What the agent can write it could make say anything; and a folder above ours shows it all. */
 static int check_folder(const struct tools *t, const char *word, const char *folder, struct err *e)
 {
-	if (lies_in(folder, t->env.workspace))
+	if (path_lies_in(folder, t->env.workspace))
 		return err_set(e, E_DENIED,
 			"%s lies in the workspace, where the agent could change it", word);
-	if (strcmp(folder, "/") == 0 || lies_in(t->env.workspace, folder) ||
-		(t->home && (lies_in(t->home, folder) || lies_in(folder, t->home))))
+	if (path_lies_in(t->env.workspace, folder) ||
+		(t->home && (path_lies_in(t->home, folder) || path_lies_in(folder, t->home))))
 		return err_set(e, E_DENIED,
 			"%s lies in %s, which holds more than the program is to see: put it into a folder "
 			"of its own",
@@ -98,7 +92,7 @@ static int add_folder(struct vector *v, const struct tools *t, const char *word,
 	if (is_systems(folder))
 		return 0;
 	for (size_t i = 0; i < v->nread; i++)
-		if (lies_in(folder, v->read[i]))
+		if (path_lies_in(folder, v->read[i]))
 			return 0;
 	if (v->nread == FOLDERS_MAX)
 		return err_set(e, E_FULL, "it names more than %d folders", FOLDERS_MAX);

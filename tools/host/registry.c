@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "tools/host/consent.h"
 #include "tools/host/registry-private.h"
@@ -13,19 +14,10 @@
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
-static bool inside(const char *path, const char *folder)
-{
-	size_t n = strlen(folder);
-
-	if (strcmp(folder, "/") == 0)
-		return true;
-	return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
 /* Where a tool could come to our own files, it may not work at all. */
 static int check_apart(const struct tools *t, const char *folder, const char *what, struct err *e)
 {
-	if (t->home && (inside(folder, t->home) || inside(t->home, folder)))
+	if (t->home && (path_lies_in(folder, t->home) || path_lies_in(t->home, folder)))
 		return err_set(e, E_DENIED,
 			"the %s %s and Kairo's own folder %s lie in one another; choose another one",
 			what, folder, t->home);
@@ -166,8 +158,8 @@ static int take_media(const struct tools *t, const char *media, char **out, stru
 	*out = realpath(media, NULL);
 	if (!*out)
 		return err_sys(e, "%s", media);
-	if (S_ISDIR(st.st_mode) && !inside(t->workspace, *out) &&
-		!(t->home && inside(t->home, *out)))
+	if (S_ISDIR(st.st_mode) && !path_lies_in(t->workspace, *out) &&
+		!(t->home && path_lies_in(t->home, *out)))
 		return 0;
 	free(*out);
 	*out = NULL;

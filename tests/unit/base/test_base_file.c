@@ -445,6 +445,18 @@ static void joins_paths(void **state)
 	assert_string_equal(out, "");
 }
 
+static void knows_what_lies_in_a_folder(void **state)
+{
+	(void)state;
+	assert_true(path_lies_in("/a/b", "/a/b"));
+	assert_true(path_lies_in("/a/b/c", "/a/b"));
+	assert_true(path_lies_in("/a", "/"));
+	assert_true(path_lies_in("/", "/"));
+	assert_false(path_lies_in("/a/bc", "/a/b"));
+	assert_false(path_lies_in("/a", "/a/b"));
+	assert_false(path_lies_in("/b/a", "/a"));
+}
+
 static void random_bytes_differ_and_fill_the_whole(void **state)
 {
 	unsigned char a[64] = { 0 }, b[64] = { 0 };
@@ -486,6 +498,7 @@ static const struct CMUnitTest tests[] = {
 	T(reads_the_tail),
 	T(tells_what_exists),
 	T(joins_paths),
+	T(knows_what_lies_in_a_folder),
 	T(random_bytes_differ_and_fill_the_whole),
 };
 
