@@ -366,16 +366,6 @@ bool turns_running(const struct turns *t)
 	return t->state != TURN_IDLE;
 }
 
-bool turns_cancelled(const struct turns *t)
-{
-	return t->state == TURN_CANCELLED || t->state == TURN_EXPIRED;
-}
-
-uint64_t turns_current(const struct turns *t)
-{
-	return t->turn;
-}
-
 int64_t turns_age_ms(const struct turns *t)
 {
 	return t->state == TURN_IDLE ? 0 : loop_now(t->loop) - t->started;

@@ -30,8 +30,6 @@ int turns_start(struct turns *t, const struct turn_input *in, struct err *e);
  * DEADLINE when it was the clock). False: nothing was running. */
 bool turns_cancel(struct turns *t);
 bool turns_running(const struct turns *t); /* true until ENGINE_DONE was handed on */
-bool turns_cancelled(const struct turns *t);
-uint64_t turns_current(const struct turns *t); /* 0: none */
 int64_t turns_age_ms(const struct turns *t);
 /* An answer to an open question; the deadline stands still while any is open. */
 int turns_answer(struct turns *t, const char *id, int choice, struct err *e);

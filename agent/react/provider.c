@@ -244,7 +244,7 @@ const struct provider *provider_named(struct view name)
 	return NULL;
 }
 
-bool provider_owns(const struct provider *p, struct view host)
+static bool owns(const struct provider *p, struct view host)
 {
 	for (const char *const *h = p->hosts; *h; h++)
 		if (is_of(host, *h))
@@ -255,7 +255,7 @@ bool provider_owns(const struct provider *p, struct view host)
 const struct provider *provider_of(struct view host)
 {
 	for (size_t i = 0; i < NPROVIDERS; i++)
-		if (provider_owns(&table[i], host))
+		if (owns(&table[i], host))
 			return &table[i];
 	return &plain;
 }
@@ -268,19 +268,25 @@ void provider_names(struct str *out)
 
 /* --- Contracts -------------------------------------------------------------------------------- */
 
+/* Does this part of a name tell more of the model than the longest one before it? */
+static bool tells_more(const char *model, const char *part, size_t *longest)
+{
+	size_t n = strlen(part);
+
+	if (n <= *longest || !has_part(model, part))
+		return false;
+	*longest = n;
+	return true;
+}
+
 static int64_t window_of(const struct provider *p, const char *model)
 {
 	int64_t window = p->window ? p->window : PROVIDER_WINDOW;
 	size_t longest = 0;
 
-	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
-		size_t n = strlen(windows[i].part);
-
-		if (n > longest && has_part(model, windows[i].part)) {
-			longest = n;
+	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++)
+		if (tells_more(model, windows[i].part, &longest))
 			window = windows[i].window;
-		}
-	}
 	return window;
 }
 
@@ -289,14 +295,9 @@ static bool sees(const char *model)
 	bool yes = false;
 	size_t longest = 0;
 
-	for (size_t i = 0; i < sizeof(sights) / sizeof(sights[0]); i++) {
-		size_t n = strlen(sights[i].part);
-
-		if (n > longest && has_part(model, sights[i].part)) {
-			longest = n;
+	for (size_t i = 0; i < sizeof(sights) / sizeof(sights[0]); i++)
+		if (tells_more(model, sights[i].part, &longest))
 			yes = sights[i].sees;
-		}
-	}
 	return yes;
 }
 
@@ -316,7 +317,7 @@ void provider_contract(struct contract *out, const struct provider *p, const cha
 
 	*out = (struct contract){ .provider = p, .base_url = base_url, .tools = !p->no_tools };
 	out->request = r->request ? r->request : no_members;
-	if (r->base_url && provider_owns(p, host))
+	if (r->base_url && owns(p, host))
 		out->base_url = r->base_url;
 	out->raw_pictures = r->raw_pictures;
 	out->sees = sees(model);

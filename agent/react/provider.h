@@ -46,7 +46,6 @@ const struct provider *provider_at(size_t i);
 const struct provider *provider_named(struct view name);
 /* By host; never NULL. */
 const struct provider *provider_of(struct view host);
-bool provider_owns(const struct provider *p, struct view host);
 
 /* "kimi, deepseek, ...": for messages. */
 void provider_names(struct str *out);

@@ -101,6 +101,13 @@ static void turn_done(struct react *r)
 	react_settle(r);
 }
 
+static void turn_done_cancelled(struct react *r)
+{
+	r->fail = ENGINE_FAIL_CANCELLED;
+	react_step(r, REACT_ENDING);
+	turn_done(r);
+}
+
 void react_settle(struct react *r)
 {
 	if (r->state != REACT_IDLE || !r->next)
@@ -208,9 +215,7 @@ static void react_on_soon(void *arg)
 		if (!r->cancelled)
 			break;
 		(void)sight_add(r);
-		r->fail = ENGINE_FAIL_CANCELLED;
-		react_step(r, REACT_ENDING);
-		turn_done(r);
+		turn_done_cancelled(r);
 		break;
 	case REACT_ASKING:
 	case REACT_COMPACTING:
@@ -219,9 +224,7 @@ static void react_on_soon(void *arg)
 		if (r->state == REACT_ASKING && model_stream(r->active->client))
 			ask_words(model_stream(r->active->client), &r->answer);
 		model_cancel(r->active->client);
-		r->fail = ENGINE_FAIL_CANCELLED;
-		react_step(r, REACT_ENDING);
-		turn_done(r);
+		turn_done_cancelled(r);
 		break;
 	}
 }
