@@ -113,11 +113,8 @@ static int on_body(void *arg, struct view piece)
 
 static int attempt_open(struct model *m, struct err *e)
 {
-	const struct str whole = STR_INIT(STREAM_TOTAL_MAX);
-
-	attempt_clear(m);
-	m->whole = whole;
-	if (stream_open(&m->stream, &m->env.sink, e) < 0)
+	m->whole = STR_INIT(STREAM_TOTAL_MAX);
+	if (!m->stream && stream_open(&m->stream, &m->env.sink, e) < 0)
 		return -1;
 	return sse_open(&m->sse, STREAM_EVENT_MAX, STREAM_TOTAL_MAX, on_event, m, e);
 }
@@ -197,13 +194,15 @@ static int64_t retry_wait(const struct model *m, int64_t retry_after_ms)
 static bool try_again(struct model *m, int64_t retry_after_ms, const char *why)
 {
 	int64_t wait = retry_wait(m, retry_after_ms);
+	struct stream *next = NULL; /* had now, for there is always one to tell the end with */
 
-	if (wait < 0)
+	if (wait < 0 || stream_open(&next, &m->env.sink, NULL) < 0)
 		return false;
 	log_info(m->env.log, "model", "%s; attempt %d in %lld ms", why, m->attempt + 2,
 		(long long)wait);
 	m->attempt++;
 	attempt_clear(m);
+	m->stream = next;
 	step(m, MODEL_WAITING);
 	timer_arm(m->retry, wait);
 	return true;
