@@ -8,6 +8,7 @@
 
 #define URL_MAX   2048
 #define LINGER_MS 500 /* for the server to end a stream that has said it is over */
+#define HEAD_MAX  200 /* bytes of a stream that are remembered, should it be none */
 
 enum body_kind { BODY_UNKNOWN, BODY_EVENTS, BODY_JSON, BODY_PAGE };
 
@@ -28,7 +29,8 @@ struct model {
 	struct sse *sse;
 	struct stream *stream;
 	enum body_kind kind;
-	struct str whole; /* a body that is no stream */
+	struct str whole; /* a body that is no stream; the head of one that is */
+	bool spoken;      /* an event has come */
 	bool over;        /* "[DONE]" was seen */
 	bool garbled;
 	struct err why;
@@ -55,7 +57,7 @@ static void attempt_clear(struct model *m)
 	str_release(&m->whole);
 	err_clear(&m->why);
 	m->kind = BODY_UNKNOWN;
-	m->over = m->garbled = false;
+	m->spoken = m->over = m->garbled = false;
 }
 
 static int on_event(void *arg, struct view type, struct view data)
@@ -63,6 +65,7 @@ static int on_event(void *arg, struct view type, struct view data)
 	struct model *m = arg;
 	int rc = stream_event(m->stream, type, data, &m->why);
 
+	m->spoken = true;
 	if (rc > 0) {
 		m->over = true;
 		timer_arm(m->linger, LINGER_MS);
@@ -105,6 +108,8 @@ static int on_body(void *arg, struct view piece)
 		(void)err_set(&m->why, E_FORMAT, "the answer is over 20 MiB");
 		return 1;
 	}
+	if (m->kind == BODY_EVENTS && m->whole.n < HEAD_MAX)
+		(void)str_add(&m->whole, view_cut(piece, HEAD_MAX - m->whole.n));
 	if (sse_feed(m->sse, piece, &m->why) == 0 || m->over)
 		return 0;
 	m->garbled = true; /* or an error of the provider, which the stream knows about */
@@ -229,9 +234,27 @@ static void end_with_fault(struct model *m, const struct fault *f, int64_t retry
 	str_release(&words);
 }
 
+/* What the server says, where no event came: the body's head, if it is no stream's. */
+static struct view prose_of(const struct model *m)
+{
+	static const char *const fields[] = { "", "data", "event", "id", "retry", "error" };
+	struct view v = view_trim(str_view(&m->whole));
+	size_t n = 0;
+
+	if (m->kind != BODY_EVENTS || m->spoken)
+		return VIEW_NONE;
+	while (n < v.n && v.p[n] != ':' && v.p[n] != '\r' && v.p[n] != '\n')
+		n++;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (view_eqs(view_cut(v, n), fields[i]))
+			return VIEW_NONE;
+	return view_cut(v, utf8_cut(v, HEAD_MAX - 4)); /* no half of a character at its end */
+}
+
 /* The stream is whole, as far as HTTP goes. */
 static void end_of_stream(struct model *m)
 {
+	struct view prose = prose_of(m);
 	enum stream_answer answer;
 	bool torn = false; /* in the middle of an event */
 	int rc = 0;
@@ -258,7 +281,7 @@ static void end_of_stream(struct model *m)
 	if (answer == STREAM_BROKEN)
 		finish(m, ENGINE_FAIL_STALLED, answer, VIEW("the answer broke off before its end"));
 	else if (answer == STREAM_EMPTY)
-		finish(m, ENGINE_FAIL_EMPTY, answer, VIEW(""));
+		finish(m, prose.n > 0 ? ENGINE_FAIL_GARBLED : ENGINE_FAIL_EMPTY, answer, prose);
 	else
 		finish(m, ENGINE_OK, answer, VIEW(""));
 }

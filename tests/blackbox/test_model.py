@@ -195,7 +195,7 @@ class Answers(Model):
         for body, word in (("", ""), ("   \n", ""), ("{}", ""), ("[]", ""), ("null", ""), ("{\"choices\":[]}", ""),
                            ("data: [DONE]\n\n", ""), ("{\"choices\":[{\"message\":{\"content\":\"\"}}]}", "empty"),
                            ("<html><body>It works!</body></html>", "web page"), ("{\"choices\":[{\"mess", ""),
-                           ("data: {]\n\n", "protocol"), ("nonsense", ""), ("\x01\x02", "")):
+                           ("data: {]\n\n", "protocol"), ("nonsense", "protocol (nonsense)"), ("字" * 300, "protocol (字"), ("\x01\x02", "")):
             with self.subTest(body):
                 # Without a single byte the connection may just have failed: it is tried again.
                 self.fails(*[{"events": [body]}] * 3, word=word)

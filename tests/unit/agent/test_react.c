@@ -143,6 +143,11 @@ static void what_is_no_answer_is_told(void **state)
 		{ DONE, ENGINE_FAIL_EMPTY, "", "" },
 		{ STOP DONE, ENGINE_FAIL_EMPTY, "", "" },
 		{ ": ping\n\n", ENGINE_FAIL_EMPTY, "", "" },
+		{ "retry: 10\n\n", ENGINE_FAIL_EMPTY, "", "" },
+		{ "event: ping\n\n", ENGINE_FAIL_EMPTY, "", "" },
+		{ "{}", ENGINE_FAIL_EMPTY, "", "" },
+		{ "upstream: connect error", ENGINE_FAIL_GARBLED, "", "upstream: connect error" },
+		{ "\n错误\n\n", ENGINE_FAIL_GARBLED, "", "错误" },
 		{ "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"},"
 		  "\"finish_reason\":\"stop\"}]}\n\n" DONE,
 			ENGINE_FAIL_EMPTY, "", "" },
