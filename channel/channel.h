@@ -26,7 +26,7 @@ struct chan_item {
 	const char *full_url, *param,
 		*key;    /* "" when absent. key: 32 hex or base64 as on the wire */
 	int64_t size;    /* as claimed; -1 unknown */
-	int64_t play_ms; /* voice and video; -1 unknown */
+	int64_t play_ms; /* of a voice; -1 unknown */
 	bool transcript; /* voice whose transcript is in the text (or in the quote) */
 	bool quoted;     /* belongs to the quoted message, not to this one */
 };
@@ -135,7 +135,6 @@ struct chan_send {
 	const char *to;               /* user id */
 	const char *token;            /* newest context token */
 	const char *client_id;        /* unique per part, kept over retries */
-	const char *run_id;           /* or NULL */
 	struct view text;             /* formatted, within the limit; empty with a file */
 	const struct chan_file *file; /* NULL: text. Uploaded first, as a part of the send */
 };

@@ -5,10 +5,9 @@
 
 int letter_copy(struct letter *out, const struct chan_send *s, struct err *e)
 {
-	const char *const from[] = { s->to, s->token, s->client_id, s->run_id, s->file->name,
-		s->file->md5 };
+	const char *const from[] = { s->to, s->token, s->client_id, s->file->name, s->file->md5 };
 	const char **const to[] = { &out->send.to, &out->send.token, &out->send.client_id,
-		&out->send.run_id, &out->file.name, &out->file.md5 };
+		&out->file.name, &out->file.md5 };
 
 	*out = (struct letter){ .send = *s, .file = *s->file };
 	out->send.text = VIEW_NONE;

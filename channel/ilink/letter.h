@@ -8,7 +8,7 @@
 struct letter {
 	struct chan_send send; /* its strings and its file are the letter's own */
 	struct chan_file file;
-	char *hold[6]; /* private */
+	char *hold[5]; /* private */
 };
 
 /* s has a file; its descriptor stays borrowed. */

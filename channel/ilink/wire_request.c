@@ -60,8 +60,6 @@ static int end_message(struct json_out *w, const struct wire_self *me, const str
 	json_close_array(w);
 	if (s->token && s->token[0])
 		json_put_z(w, "context_token", s->token);
-	if (s->run_id && s->run_id[0])
-		json_put_z(w, "run_id", s->run_id);
 	json_close(w);
 	put_self(w, me);
 	json_close(w);

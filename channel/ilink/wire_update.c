@@ -175,11 +175,8 @@ static void read_file(struct reader *r, const struct json *payload, struct chan_
 
 static void read_video(struct reader *r, const struct json *payload, struct chan_item *it)
 {
-	int64_t seconds = claim(payload, "play_length");
-
 	(void)r;
 	it->size = claim(payload, "video_size");
-	it->play_ms = seconds >= 0 && seconds <= 1000000 ? seconds * 1000 : -1;
 }
 
 static void read_voice(struct reader *r, const struct json *payload, struct chan_item *it)

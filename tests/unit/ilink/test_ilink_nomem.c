@@ -24,7 +24,6 @@ static const struct chan_file file = { .kind = CHAN_FILE,
 static const struct chan_send message = { .to = "user@im.wechat",
 	.token = "token",
 	.client_id = "client",
-	.run_id = "run",
 	.file = &file };
 
 static int encrypts(struct scratch *s, struct err *e)

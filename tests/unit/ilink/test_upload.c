@@ -71,13 +71,9 @@ static void on_sent(void *arg, enum chan_outcome what, const char *id, const cha
 static void begin(struct rig *r, const struct file *f)
 {
 	/* good during the call only */
-	char to[] = RIG_USER, token[] = TOKEN, client[] = CLIENT, run[] = "run-1";
+	char to[] = RIG_USER, token[] = TOKEN, client[] = CLIENT;
 	struct chan_file copy = f->f;
-	struct chan_send s = { .to = to,
-		.token = token,
-		.client_id = client,
-		.run_id = run,
-		.file = &copy };
+	struct chan_send s = { .to = to, .token = token, .client_id = client, .file = &copy };
 	struct err e = ERR_INIT;
 
 	r->sent = 0;
@@ -243,7 +239,7 @@ static void asks_uploads_and_sends(void **state)
 		"\",\"client_id\":\"" CLIENT "\",\"message_type\":2,\"message_state\":2,"
 		"\"item_list\":[{\"type\":4,\"file_item\":{\"media\":{\"encrypt_query_param\":\"" RECEIPT
 		"\",\"aes_key\":\"%s\",\"encrypt_type\":1},\"file_name\":\"a.pdf\",\"len\":\"11\"}}],"
-		"\"context_token\":\"" TOKEN "\",\"run_id\":\"run-1\"},"
+		"\"context_token\":\"" TOKEN "\"},"
 		"\"base_info\":{\"channel_version\":\"2.4.9\",\"bot_agent\":\"Example/1.0.0\"}}",
 		text);
 	assert_string_equal(server_get(r->srv, "sendmessage", 0)->body, want);

@@ -147,7 +147,6 @@ static void writes_exactly_one_text_item(void **state)
 	struct chan_send what = { .to = "o9cqExampleUser@im.wechat",
 		.token = "AARzExample",
 		.client_id = "example:1767225601000-1a2b3c4d",
-		.run_id = "5c3e4c1e-6f0e-4a7e-9a52-0d6d7b1f9c11",
 		.text = VIEW("hi") };
 	struct str s = STR_INIT(4096);
 
@@ -157,8 +156,7 @@ static void writes_exactly_one_text_item(void **state)
 		"{\"msg\":{\"from_user_id\":\"\",\"to_user_id\":\"o9cqExampleUser@im.wechat\","
 		"\"client_id\":\"example:1767225601000-1a2b3c4d\",\"message_type\":2,"
 		"\"message_state\":2,\"item_list\":[{\"type\":1,\"text_item\":{\"text\":\"hi\"}}],"
-		"\"context_token\":\"AARzExample\","
-		"\"run_id\":\"5c3e4c1e-6f0e-4a7e-9a52-0d6d7b1f9c11\"}," BASE_INFO "}");
+		"\"context_token\":\"AARzExample\"}," BASE_INFO "}");
 	str_release(&s);
 }
 
