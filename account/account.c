@@ -64,19 +64,9 @@ const char *account_base_url(const struct account *a)
 	return a->base_url;
 }
 
-const char *account_workspace(const struct account *a)
-{
-	return a->workspace;
-}
-
 const char *account_cursor(const struct account *a)
 {
 	return str_cstr(&a->cursor);
-}
-
-const char *account_generation(const struct account *a)
-{
-	return a->generation;
 }
 
 size_t account_known_tokens(const struct account *a, const char *out[10])

@@ -39,9 +39,7 @@ const char *account_bot_id(const struct account *a);
 const char *account_user_id(const struct account *a);
 const char *account_token(const struct account *a);
 const char *account_base_url(const struct account *a);
-const char *account_workspace(const struct account *a);
 const char *account_cursor(const struct account *a);
-const char *account_generation(const struct account *a); /* 32 hex digits */
 
 /* Store a new login: new generation; the cursor starts empty (or as given). */
 int account_store_login(const char *home, const struct account_login *l, const struct clock *clk,

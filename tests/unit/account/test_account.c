@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "scratch.h"
 
 #define BOT   "0123456789ab@im.bot"
@@ -73,6 +74,23 @@ static void put(struct fixture *f, const char *name, const char *text)
 		fail_msg("%s", f->e.msg);
 }
 
+/* What one member of account.json says. */
+static void stored(struct fixture *f, const char *name, char *out, size_t size)
+{
+	struct str text = STR_INIT(ACCOUNT_FILE_MAX);
+	struct json *j = NULL;
+	struct view v;
+
+	assert_int_equal(file_read(scratch_path(&f->s, "account.json"), ACCOUNT_FILE_MAX, &text,
+				 &f->e),
+		0);
+	assert_int_equal(json_read(&j, str_view(&text), &json_limits_config, &f->e), 0);
+	assert_int_equal(json_get_str(j, name, JSON_REQUIRED, 0, size - 1, &v, &f->e), 1);
+	assert_int_equal(copy_z(out, size, v), 0);
+	json_free(&j);
+	str_release(&text);
+}
+
 /* --- The file --------------------------------------------------------------------------------- */
 
 static void nobody_is_logged_in_at_first(void **state)
@@ -88,6 +106,7 @@ static void nobody_is_logged_in_at_first(void **state)
 static void a_login_is_read_back_whole_and_kept_private(void **state)
 {
 	struct fixture *f = *state;
+	char workspace[64], generation[64];
 	struct stat st;
 
 	log_in(f, BOT, TOKEN);
@@ -96,9 +115,11 @@ static void a_login_is_read_back_whole_and_kept_private(void **state)
 	assert_string_equal(account_user_id(a), USER);
 	assert_string_equal(account_token(a), TOKEN);
 	assert_string_equal(account_base_url(a), ACCOUNT_LOGIN_URL);
-	assert_string_equal(account_workspace(a), "/w");
 	assert_string_equal(account_cursor(a), "");
-	assert_int_equal(strlen(account_generation(a)), 32);
+	stored(f, "workspace", workspace, sizeof(workspace));
+	assert_string_equal(workspace, "/w");
+	stored(f, "generation", generation, sizeof(generation));
+	assert_int_equal(strlen(generation), 32);
 	assert_int_equal(stat(scratch_path(&f->s, "account.json"), &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	account_free(&a);
@@ -108,15 +129,18 @@ static void a_login_is_read_back_whole_and_kept_private(void **state)
 static void the_cursor_moves_on_disk(void **state)
 {
 	struct fixture *f = *state;
+	char before[64], after[64];
 
 	log_in(f, BOT, TOKEN);
+	stored(f, "generation", before, sizeof(before));
 	struct account *a = load(f);
 	assert_int_equal(account_move_cursor(a, VIEW("Q2dBQkFBPT0="), &f->e), 0);
 	assert_string_equal(account_cursor(a), "Q2dBQkFBPT0=");
 	assert_int_equal(account_move_cursor(a, VIEW("second"), &f->e), 0);
 	struct account *b = load(f);
 	assert_string_equal(account_cursor(b), "second");
-	assert_string_equal(account_generation(b), account_generation(a));
+	stored(f, "generation", after, sizeof(after));
+	assert_string_equal(after, before);
 	account_free(&a);
 	account_free(&b);
 }
