@@ -1,5 +1,5 @@
-/* channel/control-private.h: shared by control.c (wiring and handles), intake.c (what comes in) and
- * command.c (slash commands). */
+/* channel/control-private.h: shared by control.c (wiring and handles), control_ask.c (prompts of
+ * the terminal), intake.c (what comes in) and command*.c (slash commands). */
 #ifndef CHANNEL_CONTROL_PRIVATE_H
 #define CHANNEL_CONTROL_PRIVATE_H
 
@@ -24,9 +24,10 @@ struct ask {
 /* What a /stop has ended, before anything of it was stored. */
 struct stopping {
 	bool ran;
-	bool again;      /* it was stopped before, and has not quite ended */
-	uint64_t turn;   /* 0: it was not running yet */
-	int64_t awaited; /* row of a message that still waited for its files; 0: none did */
+	bool again;    /* it was stopped before, and has not quite ended */
+	uint64_t turn; /* 0: it was not running yet */
+	int64_t seq;   /* row of the message */
+	bool awaited;  /* which still waited for its files */
 	char victim[CHAN_ID_MAX + 1];
 };
 
@@ -58,7 +59,15 @@ struct control {
 /* --- intake.c --------------------------------------------------------------------------------- */
 int intake_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err *e);
 
-/* --- command.c -------------------------------------------------------------------------------- */
+/* --- control_ask.c ---------------------------------------------------------------------------- */
+void asks_event(void *arg, int64_t seq, const struct engine_event *ev);
+void asks_sweep(void *arg);        /* those that were dropped from the queue hear of it */
+void asks_drop(struct control *c); /* nobody at a terminal waits for the next start */
+void asks_free(struct control *c);
+
+/* --- command*.c ------------------------------------------------------------------------------- */
+#define COMMAND_EXCERPT 24 /* characters of a message that are shown to tell which it is */
+
 enum command_parse {
 	COMMAND_NONE, /* not a command */
 	COMMAND_OURS,
@@ -87,6 +96,9 @@ bool command_releases(const struct command_call *call); /* do parked parts go wh
 void command_fence(struct control *c, const char *user, struct stopping *out);
 /* What was stopped before it ran is on disk no longer in the queue. */
 int command_stopped(struct control *c, const struct stopping *stop, struct err *e);
+/* What was stopped, to user. */
+void command_name_stopped(const struct control *c, const struct stopping *stop, const char *user,
+	enum control_language lang, struct str *out);
 /* In the message's transaction. Appends the reply. */
 int command_run(struct control *c, struct command_call *call, struct err *e);
 

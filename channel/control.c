@@ -66,138 +66,13 @@ int control_apply(struct control *c, const struct control_settings *s, struct er
 	return 0;
 }
 
-/* --- Prompts of the terminal ------------------------------------------------------------------ */
-
-static struct ask **find_ask(struct control *c, int64_t seq)
-{
-	struct ask **at = &c->asks;
-
-	while (*at && (*at)->seq != seq)
-		at = &(*at)->next;
-	return at;
-}
-
-/* Takes it off the list first: the callback may ask again. */
-static void end_ask(struct ask **at, const struct engine_event *ev)
-{
-	struct ask *a = *at;
-
-	*at = a->next;
-	a->cb(a->arg, ev);
-	free(a);
-}
-
-static void on_terminal_event(void *arg, int64_t seq, const struct engine_event *ev)
-{
-	struct ask **at = find_ask(arg, seq);
-
-	if (!*at)
-		return;
-	if (ev->type == ENGINE_DONE)
-		end_ask(at, ev);
-	else
-		(*at)->cb((*at)->arg, ev);
-}
-
-static int ask_state(struct control *c, int64_t seq)
-{
-	int64_t state;
-
-	if (sql_int(c->room.db, NULL, &state, "SELECT state FROM channel_inbox WHERE seq = ?", "l",
-		    seq) != 1)
-		return INBOX_DROPPED;
-	return (int)state;
-}
-
-/* One that was dropped from the queue. False: there is none. */
-static bool sweep_one(struct control *c)
-{
-	struct engine_event ev = { .type = ENGINE_DONE,
-		.fail = ENGINE_FAIL_CANCELLED,
-		.detail = "" };
-
-	for (struct ask **at = &c->asks; *at; at = &(*at)->next) {
-		if (ask_state(c, (*at)->seq) != INBOX_DROPPED)
-			continue;
-		end_ask(at, &ev);
-		return true;
-	}
-	return false;
-}
-
-static void on_sweep(void *arg)
-{
-	while (sweep_one(arg))
-		;
-}
+/* --- Open and close --------------------------------------------------------------------------- */
 
 void control_sweep(struct control *c)
 {
 	timer_arm(c->sweep, 0);
 	media_kick(c->media);
 }
-
-int control_ask(struct control *c, struct view text, control_ask_cb *cb, void *arg,
-	uint64_t *ticket, struct err *e)
-{
-	struct ask *a;
-	int64_t seq;
-	int rc;
-
-	if (!*c->owner)
-		return err_set(e, E_DENIED, "the login has no owner: nobody is served");
-	if (view_trim(text).n == 0)
-		return err_set(e, E_FORMAT, "the prompt is empty");
-	if (text.n > ENGINE_INPUT_MAX)
-		return err_set(e, E_FORMAT, "the prompt is over 1 MiB");
-	if (!utf8_valid(text) || memchr(text.p, '\0', text.n))
-		return err_set(e, E_FORMAT, "the prompt is not valid UTF-8 text");
-	a = calloc(1, sizeof(*a));
-	if (!a)
-		return err_set(e, E_NOMEM, "a prompt");
-	rc = inbox_put(&c->room, "", c->owner, ORIGIN_TERMINAL, words_detect(text), text, &seq, e);
-	if (rc != 1) {
-		free(a);
-		return rc < 0 ? -1
-		              : err_set(e, E_FULL, "the queue is full (limit %d): try again later",
-					c->room.queue_limit);
-	}
-	*a = (struct ask){ .next = c->asks, .seq = seq, .cb = cb, .arg = arg };
-	c->asks = a;
-	*ticket = (uint64_t)seq;
-	dispatcher_kick(c->dispatcher);
-	return 0;
-}
-
-int control_ask_answer(struct control *c, uint64_t ticket, const char *id, int choice,
-	struct err *e)
-{
-	struct dispatcher_now now;
-
-	if (!dispatcher_now(c->dispatcher, &now) || now.seq != (int64_t)ticket)
-		return err_set(e, E_NOTFOUND, "this prompt does not run");
-	return dispatcher_answer(c->dispatcher, id, choice, e);
-}
-
-void control_ask_cancel(struct control *c, uint64_t ticket)
-{
-	struct ask **at = find_ask(c, (int64_t)ticket);
-	struct dispatcher_now now;
-	struct err e = ERR_INIT;
-	struct ask *a = *at;
-
-	if (!a)
-		return;
-	*at = a->next;
-	free(a);
-	if (dispatcher_now(c->dispatcher, &now) && now.seq == (int64_t)ticket)
-		dispatcher_abandon(c->dispatcher);
-	else if (ask_state(c, (int64_t)ticket) == INBOX_WAITING &&
-		 inbox_move(&c->room, (int64_t)ticket, INBOX_DROPPED, 0, &e) < 0)
-		log_warn(c->room.log, "control", "a cancelled prompt stays queued: %s", e.msg);
-}
-
-/* --- Open and close --------------------------------------------------------------------------- */
 
 static void on_prune(void *arg)
 {
@@ -246,7 +121,7 @@ static int open_parts(struct control *c, const struct control_env *env, struct e
 	struct dispatcher_env d = { .room = &c->room,
 		.engine = env->engine,
 		.deadline_ms = env->deadline_ms > 0 ? env->deadline_ms : TURN_DEADLINE_MS,
-		.on_event = on_terminal_event,
+		.on_event = asks_event,
 		.arg = c };
 
 	if (sql_migrate(c->room.db, e) < 0 ||
@@ -257,7 +132,7 @@ static int open_parts(struct control *c, const struct control_env *env, struct e
 	d.media = c->media;
 	if (dispatcher_open(&c->dispatcher, &d, e) < 0 ||
 		timer_new(&c->prune, c->room.loop, on_prune, c, e) < 0 ||
-		timer_new(&c->sweep, c->room.loop, on_sweep, c, e) < 0 ||
+		timer_new(&c->sweep, c->room.loop, asks_sweep, c, e) < 0 ||
 		timer_new(&c->grace, c->room.loop, on_grace, c, e) < 0)
 		return -1;
 	timer_arm(c->prune, 0);
@@ -314,12 +189,7 @@ void control_close(struct control **cp)
 	timer_free(&c->prune);
 	timer_free(&c->sweep);
 	timer_free(&c->grace);
-	while (c->asks) {
-		struct ask *a = c->asks;
-
-		c->asks = a->next;
-		free(a);
-	}
+	asks_free(c);
 	free_list(c->allowed);
 	free(c->bot);
 	free(c->owner);
@@ -364,20 +234,9 @@ static void on_landed(void *arg)
 		timer_arm(c->grace, 0);
 }
 
-/* Nobody at a terminal waits for the next start. */
-static void drop_asks(struct control *c)
-{
-	struct err e = ERR_INIT;
-	int n;
-
-	if (inbox_clear_origin(&c->room, ORIGIN_TERMINAL, &n, &e) < 0)
-		log_warn(c->room.log, "control", "prompts of the terminal stay queued: %s", e.msg);
-	control_sweep(c);
-}
-
 void control_shutdown(struct control *c, int64_t grace_ms, void (*done)(void *), void *arg)
 {
-	drop_asks(c);
+	asks_drop(c);
 	c->done = done;
 	c->done_arg = arg;
 	timer_arm(c->grace, grace_ms);
@@ -423,6 +282,18 @@ int control_pause(struct control *c, bool on, struct err *e)
 	return dispatcher_pause(c->dispatcher, on, e);
 }
 
+static int tell_owner(struct control *c, const struct stopping *stop, struct err *e)
+{
+	struct str s = STR_INIT(2048);
+	int rc;
+
+	command_name_stopped(c, stop, c->owner, peer_lang(&c->room, c->owner), &s);
+	rc = str_ok(&s) ? outbox_add(c->outbox, c->owner, PART_STOP, 0, str_view(&s), NULL, e)
+	                : err_set(e, E_NOMEM, "a notice");
+	str_release(&s);
+	return rc;
+}
+
 /* As the owner's /stop; the notice goes to whose turn it was. */
 static int store_stop(struct control *c, const struct stopping *stop, bool all, int *dropped,
 	struct err *e)
@@ -436,8 +307,9 @@ static int store_stop(struct control *c, const struct stopping *stop, bool all, 
 		return -1;
 	if (!stop->ran)
 		return 0;
-	return outbox_notice(c->outbox, whose, PART_STOP, 0,
-		room_is_owner(&c->room, whose) ? W_STOPPED : W_STOPPED_BY_OWNER, NULL, e);
+	if (room_is_owner(&c->room, whose))
+		return tell_owner(c, stop, e);
+	return outbox_notice(c->outbox, whose, PART_STOP, 0, W_STOPPED_BY_OWNER, NULL, e);
 }
 
 int control_stop(struct control *c, bool all, bool *stopped, int *dropped, struct err *e)

@@ -6,6 +6,7 @@
 #include "channel/sql.h"
 
 #define STORE_RETRY_MS 5000
+#define EXCERPT_CHARS  24
 
 void dispatcher_blocked(struct dispatcher *d, const struct err *e)
 {
@@ -120,6 +121,20 @@ static int on_deliver(void *arg, uint64_t turn, struct view path, struct view ca
 	                 : err_set(e, E_UNSUPPORTED, "no file can be sent from here");
 }
 
+/* "No, and stop the task". */
+static void stop_as_told(struct dispatcher *d)
+{
+	struct str shown = STR_INIT(1024);
+	struct err e = ERR_INIT;
+
+	prompt_excerpt(&shown, d->room, &d->item, EXCERPT_CHARS);
+	if (dispatcher_stop(d) && outbox_notice(d->outbox, d->item.user, PART_STOP, 0,
+					  W_STOPPED_TASK, str_cstr(&shown), &e) < 0)
+		log_warn(d->room->log, "dispatch", "the stop was not told: %s", e.msg);
+	outbox_kick(d->outbox);
+	str_release(&shown);
+}
+
 static void on_answer(void *arg, const char *id, int choice, bool stops)
 {
 	struct dispatcher *d = arg;
@@ -127,12 +142,8 @@ static void on_answer(void *arg, const char *id, int choice, bool stops)
 
 	if (dispatcher_answer(d, id, choice, &e) < 0)
 		log_warn(d->room->log, "dispatch", "an answer came to nothing: %s", e.msg);
-	if (!stops || !dispatcher_stop(d))
-		return;
-	err_clear(&e);
-	if (outbox_notice(d->outbox, d->item.user, PART_STOP, 0, W_STOPPED, NULL, &e) < 0)
-		log_warn(d->room->log, "dispatch", "the stop was not told: %s", e.msg);
-	outbox_kick(d->outbox);
+	if (stops)
+		stop_as_told(d);
 }
 
 static void on_progress(void *arg)

@@ -129,6 +129,16 @@ static int find(const struct room *r, const char *sql, const char *user, int off
 	return rc;
 }
 
+int inbox_get(const struct room *r, int64_t seq, struct inbox_item *out, struct err *e)
+{
+	struct stmt *s = NULL;
+	bool unfit;
+
+	if (sql_open(&s, r->db, e, COLUMNS " WHERE seq = ?", "l", seq) < 0)
+		return -1;
+	return take(r, &s, out, &unfit, e);
+}
+
 int inbox_head(const struct room *r, struct inbox_item *out, struct err *e)
 {
 	return find(r, COLUMNS " WHERE state = 0 AND ?1 IS NULL ORDER BY seq LIMIT 1 OFFSET ?2",

@@ -63,6 +63,7 @@ void inbox_item_release(struct inbox_item *it);
 /* At the tail. 1: taken. 0: not taken, the queue holds queue_limit messages. seq may be NULL. */
 int inbox_put(const struct room *r, const char *id, const char *user, enum origin origin,
 	enum control_language lang, struct view text, int64_t *seq, struct err *e);
+int inbox_get(const struct room *r, int64_t seq, struct inbox_item *out, struct err *e);
 /* The oldest that waits. 1, 0: none, -1. An unfit row is dropped and logged. */
 int inbox_head(const struct room *r, struct inbox_item *out, struct err *e);
 /* The n-th (from 1) of user's waiting messages. */

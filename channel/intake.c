@@ -280,27 +280,24 @@ static void remember_stop(struct control *c, const char *id)
 	(void)copy_z(slot, CHAN_ID_MAX + 1, view_of(id));
 }
 
-static void shout(struct control *c, const struct chan_msg *m, enum word w)
+static void not_stored(struct control *c, const struct intake *in)
 {
+	enum control_language lang = peer_lang(&c->room, in->msg->from);
 	struct str s = STR_INIT(2048);
 
-	words(&s, peer_lang(&c->room, m->from), w);
-	if (str_ok(&s))
-		outbox_shout(c->outbox, m->from, m->token, str_view(&s));
-	str_release(&s);
-}
-
-static void not_stored(struct control *c, const struct intake *in, bool served)
-{
-	if (!served)
-		return;
 	if (command_is_stop(&in->call) && !in->obeyed) {
 		remember_stop(c, in->msg->id);
-		shout(c, in->msg, in->call.stop.ran ? W_STOPPED : W_STOP_NOTHING);
+		if (in->call.stop.ran)
+			command_name_stopped(c, &in->call.stop, in->msg->from, lang, &s);
+		else
+			words(&s, lang, W_STOP_NOTHING);
 	} else if (!c->intake_told && !in->obeyed) {
 		c->intake_told = true;
-		shout(c, in->msg, W_INTAKE_FAILED);
+		words(&s, lang, W_INTAKE_FAILED);
 	}
+	if (s.n && str_ok(&s))
+		outbox_shout(c->outbox, in->msg->from, in->msg->token, str_view(&s));
+	str_release(&s);
 }
 
 /* --- One message ------------------------------------------------------------------------------ */
@@ -366,9 +363,9 @@ static int one_message(struct control *c, const struct chan_msg *m, bool may_sto
 	}
 	if (may_store)
 		rc = store(c, &in, served, e);
-	if (rc < 0)
-		not_stored(c, &in, served);
-	else
+	if (rc < 0 && served)
+		not_stored(c, &in);
+	else if (rc >= 0)
 		log_intake(c, &in, rc);
 	if (rc > 0 && in.answer.verdict == QUESTION_ANSWER)
 		questions_take(dispatcher_questions(c->dispatcher), &in.answer);

@@ -80,9 +80,14 @@ int outbox_file_failed(struct outbox *o, const char *user, uint64_t turn, const 
 
 	put_code(&shown, view_of(name));
 	put_code(&where, view_of(source));
-	words(&reason, lang, word_of(why));
-	words(&text, lang, *source ? W_FILE_FAILED : W_WHOLE_FAILED, str_cstr(&shown),
-		str_cstr(&reason), str_cstr(&where));
+	words_each(l, lang) {
+		if (text.n)
+			str_addc(&text, '\n');
+		str_reset(&reason);
+		words(&reason, l, word_of(why));
+		words(&text, l, *source ? W_FILE_FAILED : W_WHOLE_FAILED, str_cstr(&shown),
+			str_cstr(&reason), str_cstr(&where));
+	}
 	if (str_ok(&shown) && str_ok(&where) && str_ok(&reason) && str_ok(&text))
 		rc = outbox_add(o, user, PART_FAILURE, turn, str_view(&text), NULL, e);
 	else

@@ -302,10 +302,8 @@ static void put_sorry(struct str *out, const struct prompt *p, const struct room
 int prompt_sorry(const struct prompt *p, const struct room *r, enum control_language lang,
 	struct str *out)
 {
-	if (lang != LANG_EN)
-		put_sorry(out, p, r, LANG_ZH);
-	if (lang != LANG_ZH)
-		put_sorry(out, p, r, LANG_EN);
+	words_each(l, lang)
+		put_sorry(out, p, r, l);
 	return str_ok(out) ? 0 : -1;
 }
 
@@ -330,6 +328,7 @@ int prompt_excerpt(struct str *out, const struct room *r, const struct inbox_ite
 {
 	struct media_list *list = calloc(1, sizeof(*list));
 	enum control_language lang = it->lang == LANG_EN ? LANG_EN : LANG_ZH;
+	struct view own = view_from(str_view(&it->text), words_quote(str_view(&it->text)));
 	struct err e = ERR_INIT;
 
 	/* What cannot be told is left out: it is an excerpt. */
@@ -340,5 +339,5 @@ int prompt_excerpt(struct str *out, const struct room *r, const struct inbox_ite
 	if (list)
 		media_list_release(list);
 	free(list);
-	return words_excerpt(out, str_view(&it->text), max);
+	return words_excerpt(out, view_trim(own).n > 0 ? own : str_view(&it->text), max);
 }

@@ -1,7 +1,5 @@
 #include "channel/words.h"
 
-#include "base/text.h"
-
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -115,7 +113,8 @@ static const struct pair table[W_COUNT] = {
 	[W_ENGINE_BUSY] = { "任务正在进行，先等它结束，或用 /停止 停下再试。",
 		"A task is running: wait for it, or end it with /stop, and try again." },
 	[W_COMMAND_FAILED] = { "没有成功：{1}", "That did not work: {1}" },
-	[W_STOPPED] = { "已停下。", "Stopped." },
+	[W_STOPPED_TASK] = { "已停下：{1}", "Stopped: {1}" },
+	[W_STOPPED_OTHERS] = { "已停下另一个人的任务。", "Stopped another person's task." },
 	[W_STOPPED_BY_OWNER] = { "你的任务被主人停下了。需要的话可以 /重试。",
 		"The owner stopped your task. /retry runs it again." },
 	[W_STOPPED_SENDING] = { "已停止发送，没发的部分不再发了。",
@@ -123,6 +122,8 @@ static const struct pair table[W_COUNT] = {
 	[W_STOP_NOTHING] = { "现在没有正在做的任务。", "Nothing is running." },
 	[W_STILL_WAITING] = { "还有 {1} 条在排队（/停止 全部 可以一起取消）。",
 		"{1} still waiting (/stop all drops them too)." },
+	[W_STILL_WAITING_OWN] = { "你还有 {1} 条在排队（/清空 可以取消）。",
+		"{1} of yours still waiting (/clear drops them)." },
 	[W_NONE_WAITING] = { "没有排队的消息。", "Nothing is waiting." },
 	[W_ALL_DROPPED] = { "排队的 {1} 条也取消了。", "{1} waiting message(s) dropped too." },
 	[W_PAUSED] = { "已暂停：新消息会收下排队，发 /继续 再开始做。",
@@ -300,107 +301,6 @@ static const struct pair fails[] = {
 		"Something went wrong inside the program{d}. See kairo logs on the computer." },
 };
 
-/* What WeChat's Markdown would act on, in its full-width form. */
-static const char *wide_form(char c)
-{
-	switch (c) {
-	case '<': return "＜";
-	case '>': return "＞";
-	case '_': return "＿";
-	case '*': return "＊";
-	case '`': return "｀";
-	case '~': return "～";
-	case '#': return "＃";
-	case '|': return "｜";
-	default: return NULL;
-	}
-}
-
-static void put_plain(struct str *out, struct view v)
-{
-	for (size_t i = 0; i < v.n; i++) {
-		const char *wide = wide_form(v.p[i]);
-
-		if (wide)
-			str_adds(out, wide);
-		else
-			str_addc(out, v.p[i] == '\n' ? ' ' : v.p[i]);
-	}
-}
-
-static void put_line(struct str *out, struct view v)
-{
-	for (size_t i = 0; i < v.n; i++)
-		str_addc(out, v.p[i] == '\n' ? ' ' : v.p[i]);
-}
-
-static bool in_name(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-/* How much of v is a name such as model.base_url: to be typed again as it stands. */
-static size_t name_length(struct view v)
-{
-	size_t n = 0;
-	bool under = false;
-
-	while (n < v.n && (in_name(v.p[n]) || v.p[n] == '_' || v.p[n] == '.')) {
-		under = under || v.p[n] == '_';
-		n++;
-	}
-	while (n > 0 && v.p[n - 1] == '.') /* the sentence's */
-		n--;
-	return under && in_name(v.p[0]) ? n : 0;
-}
-
-/* As put_plain, but names stand in code spans, where WeChat leaves them alone. */
-static void put_with_names(struct str *out, struct view v)
-{
-	while (v.n) {
-		size_t n = name_length(v);
-
-		if (n) {
-			str_addf(out, "`%.*s`", VIEW_FMT(view_cut(v, n)));
-		} else {
-			do
-				n++;
-			while (n < v.n && !(in_name(v.p[n]) && !in_name(v.p[n - 1])));
-			put_plain(out, view_cut(v, n));
-		}
-		v = view_from(v, n);
-	}
-}
-
-static int excerpt(struct str *out, struct view text, size_t max,
-	void (*put)(struct str *out, struct view v))
-{
-	struct str safe = STR_INIT(8192);
-	struct view v = view_trim(text);
-	size_t keep;
-	int rc;
-
-	text_safe(view_cut(v, 4096), TEXT_KEEP_LF, &safe);
-	v = view_trim(str_view(&safe));
-	keep = utf8_cut_chars(v, max);
-	put(out, view_cut(v, keep));
-	if (keep < v.n)
-		str_adds(out, "…");
-	rc = str_ok(&safe) && str_ok(out) ? 0 : -1;
-	str_release(&safe);
-	return rc;
-}
-
-int words_excerpt(struct str *out, struct view text, size_t max)
-{
-	return excerpt(out, text, max, put_plain);
-}
-
-int words_line(struct str *out, struct view text, size_t max)
-{
-	return excerpt(out, text, max, put_line);
-}
-
 /* Copies a template, replacing {1} to {5} by args and {d} by detail. */
 static int fill(struct str *out, const char *tmpl, const char *const *args, const char *detail)
 {
@@ -482,7 +382,7 @@ int words_fail(struct str *out, enum control_language lang, enum engine_fail f, 
 	if ((size_t)f >= sizeof(fails) / sizeof(*fails))
 		f = ENGINE_FAIL_INTERNAL;
 	if (detail && *detail) {
-		excerpt(&safe, view_of(detail), 300, put_with_names);
+		words_named(&safe, view_of(detail), 300);
 		str_addf(&zh, "（%s）", str_cstr(&safe));
 		str_addf(&en, " (%s)", str_cstr(&safe));
 	}
@@ -514,39 +414,6 @@ int words_span(struct str *out, enum control_language lang, int64_t ms)
 	if (m)
 		return str_addf(out, zh ? "%lld 分 %lld 秒" : "%lld min %lld s", m, s);
 	return str_addf(out, zh ? "%lld 秒" : "%lld s", s);
-}
-
-static bool is_cjk(uint32_t c)
-{
-	return (c >= 0x3400 && c <= 0x4dbf) || (c >= 0x4e00 && c <= 0x9fff) ||
-	       (c >= 0xf900 && c <= 0xfaff) || (c >= 0x20000 && c <= 0x3134f);
-}
-
-static bool is_letter(uint32_t c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= 0xc0 && c <= 0x2af && c != 0xd7 && c != 0xf7) || (c >= 0x370 && c <= 0x1fff);
-}
-
-enum control_language words_detect(struct view text)
-{
-	size_t cjk = 0, other = 0;
-	bool in_word = false;
-
-	text = view_cut(text, 8192); /* the beginning tells, whatever is pasted behind it */
-	while (text.n) {
-		uint32_t c = 0;
-		size_t n = utf8_next(text, &c);
-		bool letter = n && is_letter(c);
-
-		cjk += n && is_cjk(c);
-		other += letter && !in_word;
-		in_word = letter;
-		text = view_from(text, n ? n : 1);
-	}
-	if (!cjk && !other)
-		return LANG_AUTO;
-	return cjk >= other ? LANG_ZH : LANG_EN;
 }
 
 const char *words_num(struct words_num *hold, long long n)

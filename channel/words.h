@@ -11,6 +11,11 @@
  * written yet, so it is said in both. */
 enum control_language { LANG_AUTO, LANG_ZH, LANG_EN };
 
+/* The languages a text in lang is said in, for one that is put together of several: each whole. */
+#define words_each(l, lang) \
+	for (enum control_language l = (lang) == LANG_EN ? LANG_EN : LANG_ZH; \
+		l <= ((lang) == LANG_ZH ? LANG_ZH : LANG_EN); l++)
+
 enum word {
 	/* What came in */
 	W_NOT_TAKEN, /* {1} messages, {2} limit */
@@ -57,11 +62,13 @@ enum word {
 	W_ENGINE_LACKS,    /* {1} the command */
 	W_ENGINE_BUSY,
 	W_COMMAND_FAILED, /* {1} why */
-	W_STOPPED,
+	W_STOPPED_TASK,   /* {1} its beginning */
+	W_STOPPED_OTHERS, /* what ran was another person's */
 	W_STOPPED_BY_OWNER,
 	W_STOPPED_SENDING,
 	W_STOP_NOTHING,
-	W_STILL_WAITING, /* {1} messages */
+	W_STILL_WAITING,     /* {1} messages, of everybody: to the owner */
+	W_STILL_WAITING_OWN, /* {1} messages */
 	W_NONE_WAITING,
 	W_ALL_DROPPED, /* {1} messages */
 	W_PAUSED,
@@ -172,6 +179,8 @@ enum control_language words_detect(struct view text);
 /* The beginning of a message for showing it in a notice: one line, at most max characters, without
  * controls or marks that WeChat would render. */
 int words_excerpt(struct str *out, struct view text, size_t max);
+/* The same, but names such as model.base_url stand in code spans, to be typed again as they are. */
+int words_named(struct str *out, struct view text, size_t max);
 /* The same for an engine, which must have names and commands as they were written. */
 int words_line(struct str *out, struct view text, size_t max);
 

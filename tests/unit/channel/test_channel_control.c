@@ -378,6 +378,8 @@ static void commands_are_heard_in_every_spelling(void **state)
 		{ "／help", "/status" },
 		{ "  /HELP  ", "/status" },
 		{ "\xe3\x80\x80/Help\xe3\x80\x80", "/status" },
+		{ "\xe2\x80\x85/help\xe2\x80\xaf", "/status" },
+		{ "\xef\xbb\xbf\xe2\x80\x8b/help\xe2\x80\x8b", "/status" },
 		{ "／ｈｅｌｐ", "/status" },
 		{ "/help.", "/status" },
 		{ "/help please", "/status" },
@@ -667,8 +669,7 @@ static void stop_is_obeyed_at_once_and_tells_what_waits(void **state)
 	fake_event(&h->engine, ENGINE_TEXT, "half an ans");
 	house_hear(h, OWNER, "/stop");
 	assert_int_equal(1, h->engine.cancels);
-	assert_said(h, "Stopped.");
-	assert_said(h, "1 still waiting");
+	assert_said(h, "Stopped: runs\n1 still waiting");
 	assert_string_equal("", h->w.wire.typing);
 	assert_int_equal(1, h->engine.starts); /* the next waits for the end */
 	sent = h->w.wire.nsent;
@@ -689,7 +690,7 @@ static void a_second_stop_says_the_same(void **state)
 	house_hear(h, OWNER, "/stop");
 	house_hear(h, OWNER, "/stop");
 	assert_int_equal(1, h->engine.cancels);
-	assert_int_equal(2, fake_count(&h->w.wire, "Stopped."));
+	assert_int_equal(2, fake_count(&h->w.wire, "Stopped: runs"));
 }
 
 static void stop_all_drops_what_waits(void **state)
@@ -700,8 +701,7 @@ static void stop_all_drops_what_waits(void **state)
 	house_hear(h, OWNER, "two");
 	house_hear(h, GUEST, "three");
 	house_hear(h, OWNER, "/停止 全部");
-	assert_said(h, "Stopped.");
-	assert_said(h, "2 waiting message(s) dropped");
+	assert_said(h, "Stopped: runs\n2 waiting message(s) dropped");
 	house_wait(h, 2000);
 	assert_int_equal(0, waiting(h));
 	assert_int_equal(1, h->engine.starts);
@@ -752,8 +752,11 @@ static void a_guest_stops_only_his_own(void **state)
 	assert_said(h, "Nothing is running");
 	house_answer(h, "done");
 	house_hear(h, GUEST, "mine");
+	house_hear(h, GUEST, "mine too");
+	house_hear(h, OWNER, "his");
 	house_hear(h, GUEST, "/stop");
 	assert_int_equal(1, h->engine.cancels);
+	assert_said(h, "Stopped: mine\n1 of yours still waiting (/clear");
 }
 
 static void the_owner_stops_a_guests_task_and_the_guest_is_told(void **state)
@@ -764,7 +767,9 @@ static void the_owner_stops_a_guests_task_and_the_guest_is_told(void **state)
 	house_hear(h, OWNER, "/stop");
 	house_wait(h, 2000);
 	assert_int_equal(1, h->engine.cancels);
+	assert_int_equal(1, fake_count(&h->w.wire, "Stopped another person's task.\nNothing"));
 	assert_int_equal(1, fake_count(&h->w.wire, "The owner stopped your task"));
+	assert_int_equal(0, fake_count(&h->w.wire, "mine"));
 	house_hear(h, GUEST, "/retry");
 	assert_string_equal("mine", h->engine.text);
 	assert_int_equal(2, h->engine.starts);
@@ -806,7 +811,7 @@ static void stop_drops_the_progress_that_was_not_sent_yet(void **state)
 	house_hear(h, OWNER, "/stop");
 	house_wait(h, 60000);
 	assert_int_equal(1, fake_count(&h->w.wire, "Still working"));
-	assert_int_equal(1, fake_count(&h->w.wire, "Stopped."));
+	assert_int_equal(1, fake_count(&h->w.wire, "Stopped: go"));
 }
 
 /* --- Pause ------------------------------------------------------------------------------------ */
@@ -1212,7 +1217,7 @@ static void a_full_disk_stops_intake_says_so_and_hears_stop(void **state)
 	settle(h->w.loop);
 	assert_int_equal(1, h->engine.cancels);
 	assert_int_equal(2, h->w.wire.nsent);
-	assert_said(h, "Stopped.");
+	assert_said(h, "Stopped: runs");
 
 	/* The disk has room again, the same messages come once more. */
 	world_full(&h->w, false);
@@ -1284,6 +1289,10 @@ static void the_language_follows_the_user(void **state)
 	house_hear(h, OWNER, "/queue"); /* nothing known yet: both */
 	assert_said(h, "没有排队");
 	assert_said(h, "Nothing is waiting");
+	house_hear(h, OWNER, "/status"); /* what is put together as well */
+	house_wait(h, 1000);
+	assert_said(h, "连接：正常\n助手");
+	assert_said(h, "Link: up\nAssistant");
 	house_hear(h, OWNER, "看看 README");
 	house_answer(h, "好");
 	house_hear(h, OWNER, "/queue"); /* a Latin command does not change it */
@@ -1516,7 +1525,7 @@ static void stopping_from_the_terminal(void **state)
 	assert_int_equal(2, dropped);
 	house_wait(h, 2000);
 	assert_int_equal(1, h->w.wire.nsent);
-	assert_said(h, "Stopped.");
+	assert_said(h, "Stopped: one");
 	assert_int_equal(1, h->engine.starts);
 }
 
