@@ -5,7 +5,10 @@
 
 #include "base/file.h"
 
-enum { LOCK_WAIT_MS = 5000 };
+enum {
+	LOCK_WAIT_MS = 5000,
+	MOVE_WAIT_MS = 500 /* on the daemon's loop, where a /stop waits too; it comes again */
+};
 
 static int paths(const char *home, char file[PATH_SIZE], char lock[PATH_SIZE], struct err *e)
 {
@@ -229,7 +232,7 @@ int account_move_cursor(struct account *a, struct view cursor, struct err *e)
 		return err_set(e, E_FORMAT, "the server's cursor is over %zu bytes",
 			ACCOUNT_CURSOR_MAX);
 	if (paths(a->home, file, lockpath, e) < 0 ||
-		lock_take(&lock, lockpath, LOCK_WAIT_MS, e) < 0)
+		lock_take(&lock, lockpath, MOVE_WAIT_MS, e) < 0)
 		return -1;
 	if (account_load(&now, a->home, e) < 0) {
 		if (e && e->code == E_NOTFOUND)

@@ -51,7 +51,8 @@ int account_can_store(const char *home, struct err *e);
 int account_logout(const char *home, struct err *e);
 
 /* Move the cursor from the snapshot's to `cursor`, on disk first. E_CONFLICT: the stored generation
- * or cursor is not the snapshot's; nothing was written. */
+ * or cursor is not the snapshot's; nothing was written. E_BUSY: another process has the lock, and
+ * keeps it; nothing was written. */
 int account_move_cursor(struct account *a, struct view cursor, struct err *e);
 
 /* Read the file again. 0: same, or only the token changed while bot id and owner stayed, and was

@@ -378,6 +378,7 @@ class Case(unittest.TestCase):
     sim_options = ()
     hold_ms = 200
     violations_expected = False
+    brisk = False  # ask() turns away the second between two sends; then kairo's clock is ahead of the phone's
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="kairo-bb-")
@@ -414,9 +415,8 @@ class Case(unittest.TestCase):
     def ask(self, text, parts=1, **more):
         """Send text from the phone; the texts of the answer, at least `parts` of them."""
         before = len(self.sim.sent())
-        with contextlib.suppress(OSError):  # it is yet to start
-            if HOOKS:
-                self.kairo.turn_clock(1000)  # sends to one person are a second apart
+        if self.brisk and HOOKS:
+            self.kairo.turn_clock(1000)
         self.sim.inject(text, **more)
         self.sim.wait("sent", before + parts)
         return self.sim.texts()[before:]

@@ -8,6 +8,8 @@ COMMANDS = ("/help", "/status", "/queue", "/more", "/retry")
 
 
 class Commands(Case):
+    brisk = True
+
     def setUp(self):
         super().setUp()
         self.kairo.start()

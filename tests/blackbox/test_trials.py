@@ -218,6 +218,7 @@ class Tools(Case):
 class Control(Case):
     """Every command in every state: what it says, and what it does."""
 
+    brisk = True
     commands = ("/help", "/status", "/queue", "/more", "/retry", "/pause", "/resume", "/clear", "/new", "/stop", "/stop all")
 
     def setUp(self):

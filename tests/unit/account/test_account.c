@@ -161,6 +161,22 @@ static void a_stale_cursor_is_not_written(void **state)
 	account_free(&b);
 }
 
+static void a_lock_that_another_process_keeps_is_told(void **state)
+{
+	struct fixture *f = *state;
+	struct lock *lock = NULL;
+
+	log_in(f, BOT, TOKEN);
+	struct account *a = load(f);
+	assert_int_equal(lock_take(&lock, scratch_path(&f->s, "account.lock"), 0, &f->e), 0);
+	assert_int_equal(account_move_cursor(a, VIEW("next"), &f->e), -1);
+	assert_int_equal(f->e.code, E_BUSY);
+	assert_string_equal(account_cursor(a), "");
+	lock_release(&lock);
+	assert_int_equal(account_move_cursor(a, VIEW("next"), &f->e), 0);
+	account_free(&a);
+}
+
 static void a_replaced_account_is_not_overwritten(void **state)
 {
 	struct fixture *f = *state;
@@ -581,6 +597,7 @@ int main(void)
 		T(a_login_is_read_back_whole_and_kept_private),
 		T(the_cursor_moves_on_disk),
 		T(a_stale_cursor_is_not_written),
+		T(a_lock_that_another_process_keeps_is_told),
 		T(a_replaced_account_is_not_overwritten),
 		T(a_logged_out_account_is_not_brought_back),
 		T(a_new_login_starts_with_an_empty_cursor_and_remembers_old_tokens),
