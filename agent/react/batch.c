@@ -191,7 +191,9 @@ static void start_call(struct call *c, const char *consent)
 		emit_tool(r, ENGINE_TOOL_STARTED, t.name, true, str_view(&shown));
 	} else {
 		c->state = CALL_DONE;
-		(void)str_addf(&c->result, "%s could not be started: %s", t.name, e.msg);
+		/* The policy may have been changed since the question: it says that whole. */
+		if (tools_weigh(r->tools, &t, &c->result) != VERDICT_DENY)
+			(void)str_addf(&c->result, "%s could not be started: %s", t.name, e.msg);
 	}
 	str_release(&shown);
 }

@@ -52,7 +52,7 @@ struct judgement {
 /* why gets a text for the model when the verdict is DENY. */
 void judge(struct tools *t, const struct tool_call *c, struct judgement *out, struct str *why);
 /* registry.c: the same for somebody about to begin: -1 when the call may not, or not without a
- * consent that it lacks. On failure too, out is to be released. */
+ * consent that it lacks, which is recorded. On failure too, out is to be released. */
 int registry_permit(struct tools *t, const struct tool_call *c, struct judgement *out,
 	struct err *e);
 void judgement_release(struct judgement *j);

@@ -381,13 +381,17 @@ static int start(struct tools *t, struct tool_run **out, const struct run_plan *
 int registry_permit(struct tools *t, const struct tool_call *c, struct judgement *j, struct err *e)
 {
 	struct str why = STR_INIT(4096);
+	struct err none = ERR_INIT;
 	int rc = 0;
 
+	e = e ? e : &none;
 	judge(t, c, j, &why);
 	if (j->verdict == VERDICT_DENY)
 		rc = err_set(e, E_DENIED, "%s", str_cstr(&why));
 	else if (j->verdict == VERDICT_ASK)
 		rc = check_consent(t, c, j->args, e);
+	if (rc < 0)
+		(void)tools_note(t, c, j->verdict, "refused", e->msg, NULL);
 	str_release(&why);
 	return rc;
 }

@@ -588,6 +588,29 @@ static void a_yes_that_cannot_be_recorded_does_nothing(void **state)
 	AUDITED("asked");
 }
 
+static void a_policy_that_was_changed_beats_a_yes(void **state)
+{
+	struct policy_rules rules = POLICY_RULES_DEFAULT;
+	struct policy *strict;
+
+	(void)state;
+	rules.write = VERDICT_DENY;
+	assert_int_equal(0, policy_open(&strict, &rules, NULL));
+	CALLS("write_file", write_a);
+	lm_text(fix.lm, "ok");
+	begin();
+	wait_question(1);
+	tools_set_policy(fix.tools, strict);
+	answer(APPROVAL_ONCE);
+	wait_done(ENGINE_OK);
+	result_has(0, "write_file is denied for requests from the phone");
+	result_has(0, "do not try to reach the same by other means.");
+	assert_false(there("a.txt") || fix.acted);
+	AUDITED("asked", "consented", "refused");
+	tools_set_policy(fix.tools, fix.policy);
+	policy_free(&strict);
+}
+
 /* Runs a turn that writes; was a question asked? Any is answered so. */
 static bool asked_for(const char *conversation, const char *args, int choice)
 {
@@ -860,6 +883,7 @@ int main(void)
 		T(what_is_no_yes_is_told_and_recorded),
 		T(what_cannot_be_recorded_is_not_asked),
 		T(a_yes_that_cannot_be_recorded_does_nothing),
+		T(a_policy_that_was_changed_beats_a_yes),
 		T(who_said_no_is_not_asked_again),
 		T(no_and_stop_ends_the_turn),
 		T(a_yes_for_the_conversation_is_for_exactly_that),

@@ -317,6 +317,37 @@ static void a_command_is_an_entry_word_for_word(void **state)
 	policy_free(&p);
 }
 
+/* What other programs of the kind let through. */
+static void nothing_rides_on_an_entry(void **state)
+{
+	static const char *const entries[] = { "echo ok", "echo x", "git status", "find .", "make",
+		NULL };
+	static const char *const commands[] = { "echo ok && touch x", "echo ok; touch x",
+		"echo ok | touch x", "echo ok || touch x", "echo ok & touch x", "echo ok\ntouch x",
+		"echo x > run.sh", "echo x >> run.sh", "echo x>run.sh", "echo x | tee run.sh",
+		"tee run.sh", "git -c alias.x=!touch x", "git -c alias.x='!touch x' status",
+		"git -c core.pager='touch x' status", "git status --output=x",
+		"find . -exec touch x", "find . -exec touch x \\;", "find . -delete", "env make",
+		"env A=1 make", "A=1 make", "xargs make", "make -f evil", "sh -c make",
+		"nohup make", "$(make)", "`make`", "make <(id)", "make \"$(id)\"", "./make",
+		"make ''", "MAKE" };
+	struct policy_rules rules = { .shell = SHELL_ALLOWLIST, .shell_allow = entries };
+	struct policy *p = open_rules(&rules);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		struct argv a;
+		bool network;
+
+		if (argv_parse(&a, view_of(commands[i]), NULL) < 0)
+			continue;
+		if (policy_has_command(p, &a, &network))
+			fail_msg("%s", commands[i]);
+		argv_release(&a);
+	}
+	policy_free(&p);
+}
+
 static void a_refusal_says_what_the_operator_can_do(void **state)
 {
 	static const char *const tools[] = { "grep=deny", "web_search=deny", "files.*=deny", NULL };
@@ -469,6 +500,7 @@ int main(void)
 		cmocka_unit_test(entries_that_cannot_be_are_refused),
 		cmocka_unit_test(nothing_stands_twice),
 		cmocka_unit_test(a_command_is_an_entry_word_for_word),
+		cmocka_unit_test(nothing_rides_on_an_entry),
 		cmocka_unit_test(a_refusal_says_what_the_operator_can_do),
 		cmocka_unit_test(what_stands_wide_open_is_warned_of),
 		cmocka_unit_test(programs_that_are_missing_are_warned_of),
