@@ -58,6 +58,14 @@ def alive(pid):
         return False
 
 
+def may_unshare(*what):
+    """Can a program be started in namespaces of its own here? what: options of unshare(1)."""
+    try:
+        return subprocess.run(["unshare", *what, "true"], capture_output=True, timeout=30).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
 def descendants(pid):
     """Pids of every live process below pid."""
     parents = {}

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BUILD, PATIENCE, alive, descendants, main, wait_for
+from harness import BUILD, PATIENCE, alive, descendants, main, may_unshare, wait_for
 
 DEMO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "contrib", "demo")
 
@@ -80,6 +80,14 @@ class Demo(unittest.TestCase):
                           KAIRO_MODEL_BASE_URL="http://127.0.0.1:%d/v1" % silent.getsockname()[1])
         self.assertIn("no answer within 60 s", p.stderr)
         self.assertRegex(p.stderr, "turn +running for [5-9][0-9] s")
+
+    @unittest.skipUnless(may_unshare("-n"), "no network can be taken away here")
+    def test_a_machine_without_a_loopback_interface(self):
+        p = subprocess.run(["unshare", "-n", DEMO, "--once", "hello"], env=self.env, stdin=subprocess.DEVNULL,
+                           capture_output=True, text=True, timeout=60 + PATIENCE * 2)
+        self.assertEqual(p.returncode, 1, p.stdout + p.stderr)
+        self.assertIn("ip link set lo up", p.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_wrong_usage_is_told(self):
         for args in (["--once"], ["--once", ""], ["--once", "  "], ["--once", "a", "b"], ["--twice"], [""],

@@ -10,19 +10,12 @@ import subprocess
 import threading
 import unittest
 
-from harness import BUILD, KAIRO, Case, main, wait_for
+from harness import BUILD, KAIRO, Case, main, may_unshare, wait_for
 
 TOOL = os.path.join(BUILD, "tools", "kairo-tool")
 KEY = "sk-averysecretkeyofthemodel0123456789"
 # A label longer than 63 characters is in no zone, and no server is asked for it (RFC 1035, 2.3.4).
 NO_NAME = "x" * 64 + ".example"
-
-
-def may_unshare(*what):
-    try:
-        return subprocess.run(["unshare", *what, "true"], capture_output=True, timeout=30).returncode == 0
-    except FileNotFoundError:
-        return False
 
 
 class Server(http.server.ThreadingHTTPServer):
