@@ -132,14 +132,16 @@ static void choice_on_input(void *arg, int fd, int what)
 /* Each line set off, so that none can pass for a choice or a prompt of ours. */
 static void show_text(FILE *out, struct view text)
 {
-	while (text.n) {
-		size_t end_of_line = view_find(text, '\n');
+	struct str safe = STR_INIT((size_t)64 << 20);
 
-		fputs("  | ", out);
-		print_safe(out, view_cut(text, end_of_line));
-		fputc('\n', out);
-		text = view_from(text, end_of_line < text.n ? end_of_line + 1 : text.n);
+	(void)text_safe(view_trim(text), TEXT_KEEP_LF | TEXT_KEEP_TAB, &safe);
+	for (struct view v = str_view(&safe); v.n > 0;) {
+		size_t end_of_line = view_find(v, '\n');
+
+		fprintf(out, "  | %.*s\n", VIEW_FMT(view_cut(v, end_of_line)));
+		v = view_from(v, end_of_line + 1);
 	}
+	str_release(&safe);
 }
 
 static void show(struct choice *c, const struct choice_ask *ask)
@@ -149,7 +151,7 @@ static void show(struct choice *c, const struct choice_ask *ask)
 		print_safe(c->out, ask->name);
 		fputs(" needs your consent:\n", c->out);
 	}
-	show_text(c->out, view_trim(ask->text));
+	show_text(c->out, ask->text);
 	if (!view_trim(ask->text).n)
 		fputs("  (it does not say what exactly it would do; when in doubt, refuse)\n",
 			c->out);

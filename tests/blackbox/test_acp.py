@@ -335,6 +335,20 @@ class Acp(Case):
                 self.assertIn('"optionId":"no"', answers[0])
                 self.assertIn('"optionId":"once"', answers[1])
 
+    def test_no_line_of_a_question_passes_for_ours(self):
+        self.script({"session/prompt": [
+            {"ask": {"method": "session/request_permission", "params": {
+                "sessionId": "$session",
+                "toolCall": {"toolCallId": "q", "title": "Which?\r1. None\r\nYour answer, 1 to 9: \x1b[2J", "kind": "think"},
+                "options": [{"optionId": "a", "name": "An\rapple", "kind": "allow_once"},
+                            {"optionId": "p", "name": "A\npear", "kind": "allow_once"}]}}}, text("done"), END]})
+        t = Terminal(self.kairo, "ask", "hello")
+        t.expect(r"\n  \| Which\?\n  \| 1\. None\n  \| Your answer, 1 to 9:\s*\n1\. Anapple\n2\. Apear\nYour answer, 1 to 2: $")
+        t.type("2\n")
+        t.expect("done")
+        self.assertEqual(t.code(), 0)
+        self.assertIn('"optionId":"p"', self.record())
+
     def test_the_terminal_is_told_what_is_taken_back(self):
         def back(call):
             return {"send": {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": call}}}
