@@ -22,4 +22,14 @@ void test_halt(const char *where)
 	if (++passed >= nth)
 		kill(getpid(), SIGKILL);
 }
+
+int64_t test_pause(int64_t ms)
+{
+	const char *at = getenv("KAIRO_TEST_PAUSE");
+	unsigned long long most;
+
+	return at && parse_u64(view_of(at), &most) == 0 && (unsigned long long)ms > most
+	               ? (int64_t)most
+	               : ms;
+}
 #endif

@@ -156,7 +156,7 @@ static void on_fetched(void *arg, enum chan_fetch_end what, int64_t size, const 
 	if (what == CHAN_FETCHED)
 		keep(f);
 	else if (what == CHAN_FETCH_UNREACHABLE && f->tries < TRIES)
-		timer_arm(f->again, AGAIN_MS * f->tries);
+		timer_arm(f->again, test_pause(AGAIN_MS * f->tries));
 	else
 		fail(f, why_of(what), why);
 }

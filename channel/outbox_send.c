@@ -94,8 +94,9 @@ static int lane_head(struct outbox *o, const char *user, struct part *p, struct 
 
 static int64_t ready_at(const struct lane *l, const struct part *p)
 {
-	int64_t spaced =
-		l->has_sent && !part_rules[p->kind].unspaced ? l->last_sent + OUTBOX_SPACING_MS : 0;
+	int64_t spaced = l->has_sent && !part_rules[p->kind].unspaced
+	                         ? l->last_sent + test_pause(OUTBOX_SPACING_MS)
+	                         : 0;
 
 	return l->hold_until > spaced ? l->hold_until : spaced;
 }
@@ -355,7 +356,7 @@ static int broken(struct outbox *o, struct err *e)
 					 "UPDATE channel_outbox SET stopped = 1 WHERE seq = ?", "l",
 					 o->part.seq);
 	if (n < OUTBOX_ATTEMPTS)
-		return hold(o, backoff[n < 1 ? 0 : n - 1], o->why, e);
+		return hold(o, test_pause(backoff[n < 1 ? 0 : n - 1]), o->why, e);
 	if (o->outcome == CHAN_UNKNOWN)
 		return lost(o, PART_UNKNOWN, W_MAYBE_LOST, e);
 	return wait_for_line(o, e);
@@ -393,7 +394,7 @@ static int expired(struct outbox *o, struct err *e)
 {
 	o->held = o->expired;
 	o->expired = true;
-	return hold(o, OUTBOX_EXPIRED_MS, "the login has expired", e);
+	return hold(o, test_pause(OUTBOX_EXPIRED_MS), "the login has expired", e);
 }
 
 /* For whoever quotes it. */
@@ -441,7 +442,7 @@ static int apply(struct outbox *o, struct err *e)
 	case CHAN_REFUSED_BARE:
 		if (!first)
 			return refused_for_now(o, e);
-		return recut(o, e) < 0 ? -1 : hold(o, OUTBOX_BARE_MS, o->why, e);
+		return recut(o, e) < 0 ? -1 : hold(o, test_pause(OUTBOX_BARE_MS), o->why, e);
 	case CHAN_INVALID:
 	case CHAN_NOT_UPLOADED: return refused(o, e);
 	case CHAN_EXPIRED: return expired(o, e);

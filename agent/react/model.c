@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/net/sse.h"
+#include "base/testhook.h"
 #include "base/text.h"
 
 #define URL_MAX   2048
@@ -183,7 +184,7 @@ static void finish(struct model *m, enum engine_fail fail, enum stream_answer an
 /* The wait before the next attempt, or -1: there is none. */
 static int64_t retry_wait(const struct model *m, int64_t retry_after_ms)
 {
-	int64_t wait = (int64_t)MODEL_BACKOFF_MS << m->attempt;
+	int64_t wait = test_pause((int64_t)MODEL_BACKOFF_MS << m->attempt);
 	int left = MODEL_RETRIES - m->attempt;
 
 	if (left <= 0 || stream_shown(m->stream))

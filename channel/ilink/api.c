@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include "base/file.h"
+#include "base/testhook.h"
 #include "base/text.h"
 #include "channel/ilink/wire-private.h"
 
@@ -243,5 +244,5 @@ int64_t backoff_ms(int failures, uint64_t rnd)
 		ms *= 2;
 	if (ms > 300000)
 		ms = 300000;
-	return ms * (int64_t)(800 + rnd % 401) / 1000;
+	return test_pause(ms * (int64_t)(800 + rnd % 401) / 1000);
 }

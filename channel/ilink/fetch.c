@@ -8,6 +8,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "base/testhook.h"
 #include "channel/ilink/crypt.h"
 
 enum { TRIES = 2, AGAIN_MS = 300 };
@@ -83,7 +84,7 @@ static void fetch_step(struct chan_fetch *f)
 	if (final || f->tries == TRIES)
 		fetch_tell(f);
 	else
-		timer_arm(f->timer, AGAIN_MS);
+		timer_arm(f->timer, test_pause(AGAIN_MS));
 }
 
 /* --- One try ---------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/testhook.h"
 #include "channel/ilink/api.h"
 
 #define CODE_POLL_MS   35000
@@ -74,12 +75,17 @@ static void fail(struct login *l, enum err_code code, const char *msg)
 	l->cb(l->arg, &r);
 }
 
+static void poll_again(struct login *l)
+{
+	timer_arm(l->next, test_pause(CODE_GAP_MS));
+}
+
 /* A failed poll is the same as "wait"; its cause is shown once. */
 static void trouble(struct login *l, const char *why)
 {
 	struct view v = view_cut(view_of(why), sizeof(l->trouble) - 1);
 
-	timer_arm(l->next, CODE_GAP_MS);
+	poll_again(l);
 	if (view_eqs(v, l->trouble))
 		return;
 	(void)copy_z(l->trouble, sizeof(l->trouble), v);
@@ -152,7 +158,7 @@ static void ask_failed(struct login *l, enum err_code code, const char *why, boo
 
 	if (!lasting && ++l->tries < CODE_TRIES) {
 		log_info(l->api.log, "login", "asking for a code failed: %s", why);
-		timer_arm(l->next, CODE_RETRY_MS);
+		timer_arm(l->next, test_pause(CODE_RETRY_MS));
 		return;
 	}
 	snprintf(msg, sizeof(msg), "cannot get a login code: %.200s", why);
@@ -223,7 +229,7 @@ static void scanned(struct login *l)
 
 	l->number[0] = '\0';
 	l->scanned = l->told = true;
-	timer_arm(l->next, CODE_GAP_MS);
+	poll_again(l);
 	if (first)
 		report(l, LOGIN_SCANNED, VIEW_NONE);
 }
@@ -240,7 +246,7 @@ static void redirect(struct login *l, const char *host)
 
 	l->scanned = true;
 	if (!host[0]) {
-		timer_arm(l->next, CODE_GAP_MS);
+		poll_again(l);
 		return;
 	}
 	if (account_check_host(h, l->api.loopback, &e) < 0) {
@@ -250,7 +256,7 @@ static void redirect(struct login *l, const char *host)
 		return;
 	}
 	snprintf(url, sizeof(url), "%s://%s", plain ? "http" : "https", host);
-	timer_arm(l->next, CODE_GAP_MS);
+	poll_again(l);
 	if (strcmp(url, l->host) == 0)
 		return;
 	(void)copy_z(l->host, sizeof(l->host), view_of(url));
@@ -300,7 +306,7 @@ static void take_status(struct login *l, const struct wire_scanned *s)
 	case WIRE_SCAN_BOUND: bound_already(l); break;
 	case WIRE_SCAN_CONFIRMED: confirmed(l, s); break;
 	case WIRE_SCAN_UNKNOWN:
-	case WIRE_SCAN_WAIT: timer_arm(l->next, CODE_GAP_MS); break;
+	case WIRE_SCAN_WAIT: poll_again(l); break;
 	}
 }
 
@@ -313,7 +319,7 @@ static void login_on_status(void *arg, const struct http_result *r)
 
 	l->call = NULL;
 	if (r->fail == HTTP_FAIL_TIMEOUT && r->request_sent) {
-		timer_arm(l->next, CODE_GAP_MS); /* the server may hold a poll this long */
+		poll_again(l); /* the server may hold a poll this long */
 		return;
 	}
 	if (api_failed(r, why, sizeof(why))) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/testhook.h"
 #include "channel/ilink/crypt.h"
 #include "channel/ilink/wire.h"
 
@@ -55,7 +56,7 @@ static void upload_again(struct upload *u, const char *why)
 		return;
 	}
 	attempt_wipe(u);
-	timer_arm(u->timer, (int64_t)AGAIN_MS * u->attempt);
+	timer_arm(u->timer, test_pause((int64_t)AGAIN_MS * u->attempt));
 }
 
 static void note(const struct upload *u, const char *why)

@@ -59,7 +59,7 @@ class Socket(Case):
         return int(answer.split(b" ", 2)[1]) if answer else 0
 
     def lives(self):
-        s = self.kairo.status()
+        s = json.loads(self.kairo.run("status", "--json").out)
         self.assertEqual((s["state"], s["pid"]), ("running", self.pid))
         return s
 
