@@ -21,6 +21,7 @@
  *   {"hook":H}                    posts H to where hooks are listened to, by KAIRO_RELAY_URL
  *   {"stderr":TEXT} {"sleep_ms":N}
  *   {"until":METHOD}              reads until such a message has come
+ *   {"file":PATH}                 reads until there is such a file
  *   {"exit":CODE} {"kill":SIGNAL} {"hang":true}
  */
 #include <arpa/inet.h>
@@ -277,6 +278,16 @@ static void ask(struct agent *a, const struct json *what, bool wait)
 		(void)read_line(a, -1);
 }
 
+static void await_file(struct agent *a, struct view path)
+{
+	char name[512];
+
+	if (copy_z(name, sizeof(name), path) < 0)
+		die("the name of a file is too long");
+	while (access(name, F_OK) != 0)
+		sleep_reading(a, 5);
+}
+
 static void until(struct agent *a, struct view method)
 {
 	(void)copy_z(a->waiting, sizeof(a->waiting), method);
@@ -369,6 +380,8 @@ static void step(struct agent *a, const struct json *request, const struct json 
 		sleep_reading(a, n);
 	else if (!strcmp(name, "until"))
 		until(a, text);
+	else if (!strcmp(name, "file"))
+		await_file(a, text);
 	else if (!strcmp(name, "exit"))
 		_exit((int)n);
 	else if (!strcmp(name, "kill"))

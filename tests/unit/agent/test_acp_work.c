@@ -53,20 +53,39 @@ static void with_hooks(struct fix *f, const char *script)
 	open_engine(f);
 }
 
-/* The loop goes on, and time with it, until that was told; pace: ms a pass of at most 20. */
-static void hear_at(struct fix *f, const char *what, int64_t pace)
+/* The loop goes on, and time with it, until that was told. */
+static void hear(struct fix *f, const char *what)
 {
 	for (int i = 0; i < PATIENCE && !strstr(str_cstr(&f->notices), what); i++) {
 		assert_int_equal(0, loop_step(f->loop, 20, NULL));
-		loop_turn_clock(f->loop, pace);
+		loop_turn_clock(f->loop, 100);
 	}
 	if (!strstr(str_cstr(&f->notices), what))
 		fail_msg("\"%s\" is not in \"%s\"", what, str_cstr(&f->notices));
 }
 
-static void hear(struct fix *f, const char *what)
+/* Until the agent has told so much by its hooks. */
+static void told(struct fix *f, int hooks)
 {
-	hear_at(f, what, 100);
+	for (int i = 0; i < PATIENCE && count(f, "=== hook 204") < hooks; i++)
+		step(f);
+	assert_int_equal(hooks, count(f, "=== hook 204"));
+}
+
+/* An agent whose script has `before`, a wait for let_go(), and `after`. */
+static void with_gate(struct fix *f, const char *before, const char *after)
+{
+	char script[8192];
+
+	assert_in_range(snprintf(script, sizeof(script), "%s{\"file\":\"%s/go\"}%s", before,
+				f->dir.dir, after),
+		1, sizeof(script) - 1);
+	with_hooks(f, script);
+}
+
+static void let_go(struct fix *f)
+{
+	assert_int_equal(0, file_replace(scratch_path(&f->dir, "go"), 0600, VIEW(""), NULL));
 }
 
 static void pass(struct fix *f, int64_t ms)
@@ -209,14 +228,19 @@ static void a_try_that_only_began_another_is_not_told(void **state)
 {
 	struct fix *f = *state;
 
-	with_hooks(f, BEGINS("," ENDED_AS("b1", "failed") "," BEGIN "," STARTED(
-			      "b2") "," STOP ",{\"sleep_ms\":300}," ENDED("b2") "," BEGIN "," STOP)
-			      LOADS(NOTICE_OF("b1") "," TEXT("Again, then.") "," NOTICE_OF(
-				      "b2") "," TEXT("Seven.") ",") "}");
+	with_gate(f,
+		"{\"session/prompt\":[" TEXT("It runs.") "," STARTED(
+			"b1") "," END "," ENDED_AS("b1", "failed") "," BEGIN
+								   "," STARTED("b2") "," STOP ",",
+		"," ENDED("b2") "," BEGIN "," STOP "]," LOADS(NOTICE_OF("b1") "," TEXT(
+			"Again, then.") "," NOTICE_OF("b2") "," TEXT("Seven.") ",") "}");
 	ask(f, "hello");
+	told(f, 5);
 	for (int i = 0; i < 8; i++)
 		pass(f, TASKS_SETTLE_MS / 4);
-	hear_at(f, "</busy>", 20); /* as fast as the agent's own sleep, however busy the machine */
+	let_go(f);
+	told(f, 8);
+	hear(f, "</busy>");
 	assert_string_equal("<busy>" TOLD("Seven.") "</busy>", str_cstr(&f->notices));
 }
 
@@ -296,17 +320,18 @@ static void a_prompt_waits_while_the_agent_looks_at_a_result(void **state)
 {
 	struct fix *f = *state;
 
-	with_hooks(f, "{\"session/prompt\":[[" TEXT("It runs.") "," STARTED("b1") "," END "," ENDED(
-			      "b1") "," BEGIN ",{\"sleep_ms\":400}," STOP
-				    "],[" TEXT("Yes?") "," END "]]," LOADS(
-					    NOTICE_OF("b1") "," TEXT("Seven.") ",") "}");
+	with_gate(f,
+		"{\"session/prompt\":[[" TEXT("It runs.") "," STARTED("b1") "," END "," ENDED(
+			"b1") "," BEGIN ",",
+		"," STOP
+		"],[" TEXT("Yes?") "," END "]]," LOADS(NOTICE_OF("b1") "," TEXT("Seven.") ",") "}");
 	ask(f, "hello");
-	for (int i = 0; i < PATIENCE && count(f, "=== hook 204") < 3; i++)
-		step(f);
+	told(f, 3);
 	begin(f, "are you there?");
 	for (int i = 0; i < 10; i++)
 		step(f);
 	assert_int_equal(1, count(f, "\"session/prompt\""));
+	let_go(f);
 	for (int i = 0; i < PATIENCE && !f->done; i++) {
 		step(f);
 		loop_turn_clock(f->loop, 50);
@@ -322,8 +347,7 @@ static void one_that_waits_long_is_told_so_once_and_can_be_stopped(void **state)
 
 	with_hooks(f, BEGINS("," ENDED("b1") "," BEGIN) LOADS(NOTICE_OF("b1") "," CALL ",") "}");
 	ask(f, "hello");
-	for (int i = 0; i < PATIENCE && count(f, "=== hook 204") < 3; i++)
-		step(f);
+	told(f, 3);
 	begin(f, "are you there?");
 	hear(f, "your message is next");
 	pass(f, 100000);
@@ -345,8 +369,7 @@ static void an_end_that_was_lost_is_found_out(void **state)
 				    "],[" TEXT("Yes?") "," END "]]," LOADS(
 					    NOTICE_OF("b1") "," TEXT("Seven.") ",") "}");
 	ask(f, "hello");
-	for (int i = 0; i < PATIENCE && count(f, "=== hook 204") < 3; i++)
-		step(f);
+	told(f, 3);
 	begin(f, "are you there?");
 	for (int i = 0; i < PATIENCE && f->notices.n < 10; i++) {
 		step(f);
@@ -708,8 +731,7 @@ static void what_our_own_end_has_cut_short_is_told_at_the_next_start(void **stat
 
 	with_hooks(f, BEGINS("," STARTED("b2") "," ENDED("b2")) LOADS("") "}");
 	ask(f, "hello");
-	for (int i = 0; i < PATIENCE && count(f, "=== hook 204") < 3; i++)
-		step(f);
+	told(f, 3);
 	str_reset(&f->notices);
 	with_hooks(f, "{" SAYS("hi") "}");
 	hear(f, "}{");
@@ -730,8 +752,7 @@ static void it_stands_in_the_status(void **state)
 
 	with_hooks(f, BEGINS("," STARTED("b2")) LOADS("") "}");
 	ask(f, "hello");
-	for (int i = 0; i < PATIENCE && count(f, "=== hook 204") < 2; i++)
-		step(f);
+	told(f, 2);
 	f->engine->ops->describe(f->engine, &said);
 	assert_non_null(strstr(str_cstr(&said), ", 2 background tasks"));
 	str_release(&said);
@@ -753,8 +774,7 @@ static void each_is_named_with_its_age(void **state)
 	f->engine->ops->jobs(f->engine, add_job, &said);
 	assert_string_equal("", str_cstr(&said));
 	ask(f, "hello");
-	for (int i = 0; i < PATIENCE && count(f, "=== hook 204") < 4; i++)
-		step(f);
+	told(f, 4);
 	loop_turn_clock(f->loop, 4200);
 	f->engine->ops->jobs(f->engine, add_job, &said);
 	assert_string_equal("{running Counts herons 4}{running " CUT " 4}{ended Counts herons 4}",
