@@ -311,9 +311,9 @@ static void without_a_mark_it_is_all(void **state)
 static void hostile_marks_take_linear_time(void **state)
 {
 	/* The sanitizer looks at all that is left of a text for each search in it, itself. */
-	const size_t n = CHAN_TEXT_MAX / 16;
+	const size_t n = CHAN_TEXT_MAX / 32;
 	char *text = malloc(n), *mark = malloc(65536);
-	static const size_t marks[] = { 1, 2, 255, 256, 257, 65535 };
+	static const size_t marks[] = { 1, 2, 255, 256, 257, CHAN_TEXT_MAX / 64, 65535 };
 
 	(void)state;
 	memset(text, 'a', n);
