@@ -45,12 +45,12 @@ make_build_folder() {
 		die "cannot write to $root/build: run this as its owner, or remove it"
 }
 
-# build PRESET: configure and build, quiet unless it fails.
+# build PRESET [cmake --build's options]: configure and build, quiet unless it fails.
 build() {
 	local log=$root/build/$1.log
 	make_build_folder
 	say "building build/$1"
-	if ! (cd "$root" && cmake --preset "$1" && cmake --build --preset "$1") </dev/null >"$log" 2>&1; then
+	if ! (cd "$root" && cmake --preset "$1" && cmake --build --preset "$@") </dev/null >"$log" 2>&1; then
 		tail -n 40 "$log" >&2
 		die "the build failed; its last words stand above, all of them in $log" \
 			"(if this folder was moved or copied, remove $root/build first)"
