@@ -108,6 +108,15 @@ static void say_why(struct tool_run *r)
 	(void)str_addf(s, ". %s", side_effects(r));
 }
 
+/* A tool that is told to stop does not know who told it. */
+static void say_late(struct tool_run *r)
+{
+	if (r->timed_out && !r->cancelled && !r->ok)
+		(void)str_addf(&r->text, "%s[%s took longer than %lld s, so it was told to end]\n",
+			view_ends(str_view(&r->text), VIEW("\n")) ? "" : "\n", r->spec->name,
+			(long long)(r->limit_ms / 1000));
+}
+
 /* Valid UTF-8 without controls, and not too long. */
 static void make_safe(struct tool_run *r, struct str *out)
 {
@@ -150,7 +159,9 @@ static void run_on_end(void *arg)
 	tool_done_cb *done = r->done;
 	void *done_arg = r->arg;
 
-	if (!r->has_result)
+	if (r->has_result)
+		say_late(r);
+	else
 		say_why(r);
 	if (r->exact && r->ok)
 		(void)str_add(&safe, str_view(&r->text));

@@ -159,6 +159,21 @@ static void its_own_time_is_kept(void **state)
 	expect_nobody_left();
 }
 
+/* Its own clock stands still, ours does not. */
+static void a_command_past_the_time_of_the_call_is_ended(void **state)
+{
+	(void)state;
+	(void)begin(1, "shell",
+		marked("{\"command\":\"echo begun; : >here; sleep @\",\"timeout_s\":300}"));
+	wait_for_file("here");
+	loop_turn_clock(rig.loop, 310000);
+	rig_wait();
+	assert_true(rig.acted && !rig.ok && !rig.cancelled);
+	expect("\nbegun\n");
+	expect("[shell took longer than 310 s, so it was told to end]");
+	expect_nobody_left();
+}
+
 /* Whoever stops the processes around his command is still ended, by the time of the call. */
 static void what_stops_its_keepers_is_ended_all_the_same(void **state)
 {
@@ -686,6 +701,7 @@ int main(void)
 		T(pictures_are_shown_where_the_turn_may_read),
 		T(a_command_runs_behind_the_fence),
 		T(its_own_time_is_kept),
+		T(a_command_past_the_time_of_the_call_is_ended),
 		T(what_stops_its_keepers_is_ended_all_the_same),
 		T(a_cancelled_command_is_evidence),
 		T(the_end_of_the_daemon_ends_commands),
