@@ -224,16 +224,6 @@ static const struct change *take_all_back(struct change *list, size_t n)
 	return stuck;
 }
 
-static void sync_folder(int dir)
-{
-	int fd = file_open_beneath(dir, ".", O_RDONLY | O_DIRECTORY);
-
-	if (fd >= 0) {
-		(void)fsync(fd);
-		(void)close(fd);
-	}
-}
-
 static void say_stuck(const struct change *c, struct err *e)
 {
 	char why[ERR_MSG_MAX];
@@ -257,7 +247,7 @@ static void finish(struct change *list, size_t n, bool made)
 		if (c->dir >= 0 && c->temp[0] && (made || !c->done))
 			(void)unlinkat(c->dir, c->temp, 0);
 		if (c->dir >= 0)
-			sync_folder(c->dir);
+			(void)folder_sync(c->dir);
 	}
 	for (size_t i = n; i-- > 0;) {
 		if (!made)

@@ -164,18 +164,6 @@ static int write_text(int fd, struct view text)
 	return fsync(fd);
 }
 
-/* A folder's names on disk. */
-static int sync_folder(int dir)
-{
-	int fd = file_open_beneath(dir, ".", O_RDONLY | O_DIRECTORY), rc;
-
-	if (fd < 0)
-		return -1;
-	rc = fsync(fd);
-	(void)close(fd);
-	return rc;
-}
-
 static int add_file(struct project *p, const struct template_file *f, struct view text)
 {
 	const char *name;
@@ -188,7 +176,7 @@ static int add_file(struct project *p, const struct template_file *f, struct vie
 	if (fd >= 0 && close(fd) < 0)
 		rc = -1;
 	if (rc == 0)
-		rc = sync_folder(dir);
+		rc = folder_sync(dir);
 	(void)close(dir);
 	return rc;
 }
@@ -253,7 +241,7 @@ static int publish(struct project *p, struct err *e)
 		return err_sys(e, "putting %s in place", p->place.shown);
 	}
 	p->staged[0] = '\0';
-	(void)sync_folder(p->parent);
+	(void)folder_sync(p->parent);
 	return 0;
 }
 

@@ -347,3 +347,14 @@ void place_drop_parents(const struct place *p, int made)
 		(void)close(above);
 	}
 }
+
+int folder_sync(int dir)
+{
+	int fd = file_open_beneath(dir, ".", O_RDONLY | O_DIRECTORY), rc;
+
+	if (fd < 0)
+		return -1;
+	rc = fsync(fd);
+	(void)close(fd);
+	return rc;
+}

@@ -60,5 +60,6 @@ int place_open_parent(const struct place *p, char name[256], void (*before)(void
 	int *made, struct err *e);
 /* Removes that many folders above p again, the deepest first, as far as they are empty. */
 void place_drop_parents(const struct place *p, int made);
+int folder_sync(int dir); /* the names in it, to disk; dir may be O_PATH. -1 with errno */
 
 #endif
