@@ -204,10 +204,14 @@ static int report(struct tool_job *j, struct page *p, const struct place *place,
 		(void)str_addf(out, "[%s is an empty file]\n", place->shown);
 		return 0;
 	}
+	if (p->offset > total && !whole)
+		return err_set(e, E_FORMAT,
+			"line %lld of %s was not reached: only its first %lld lines were read, as 256 MiB "
+			"and half a minute are the most that is",
+			(long long)p->offset, place->shown, (long long)total);
 	if (p->offset > total)
-		return err_set(e, E_FORMAT, "%s has %lld lines%s; offset %lld is behind its end",
-			place->shown, (long long)total, whole ? "" : " or more",
-			(long long)p->offset);
+		return err_set(e, E_FORMAT, "%s has %lld lines; offset %lld is behind its end",
+			place->shown, (long long)total, (long long)p->offset);
 	if (p->column > p->first_chars + 1)
 		return err_set(e, E_FORMAT,
 			"line %lld of %s has %lld characters; column %lld is "

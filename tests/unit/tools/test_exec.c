@@ -304,6 +304,29 @@ static void endless_continuation_bytes_stay_bounded(void **state)
 	str_release(&text);
 }
 
+/* What was not read may be there. */
+static void what_was_not_reached_is_not_said_to_be_missing(void **state)
+{
+	struct tool_job j = { .roots = &roots, .until = 0, .out = &out };
+	struct str text = STR_INIT(1 << 20);
+	struct json *args;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	for (int i = 0; i < 50000; i++)
+		(void)str_adds(&text, "a\n");
+	make("a", str_view(&text));
+	str_release(&text);
+	assert_int_equal(0,
+		json_read(&args, VIEW("{\"path\":\"a\",\"offset\":40000}"), &json_limits_wire, &e));
+	j.args = args;
+	assert_int_equal(-1, tool_read_file(&j, &e));
+	assert_non_null(
+		strstr(e.msg, "line 40000 of a was not reached: only its first 32768 lines"));
+	json_free(&args);
+	assert_int_equal(0, run("read_file", "{\"path\":\"a\",\"offset\":40000,\"limit\":1}"));
+}
+
 /* --- Paths ------------------------------------------------------------------------------------ */
 
 static void paths_stay_in_the_workspace(void **state)
@@ -1249,6 +1272,7 @@ int main(void)
 		T(binary_files_are_refused),
 		T(characters_are_whole_wherever_they_stand),
 		T(endless_continuation_bytes_stay_bounded),
+		T(what_was_not_reached_is_not_said_to_be_missing),
 		T(paths_stay_in_the_workspace),
 		T(links_are_not_followed),
 		T(only_plain_files_with_one_link),
