@@ -5,62 +5,61 @@
 
 #include "tools/exec/diagnose.h"
 
-static const struct {
+static const struct row {
 	const char *name;
 	tool_fn *fn;
 	enum fence_kind fence;
 	size_t out_max; /* 0: TOOL_OUT_MAX */
+	tool_prepare_fn *prepare;
 } table[] = {
-	{ "read_file", tool_read_file, FENCE_FILES, 0 },
-	{ "read_text", tool_read_text, FENCE_FILES, 0 },
-	{ "list_dir", tool_list_dir, FENCE_FILES, 0 },
-	{ "glob", tool_glob, FENCE_FILES, 0 },
-	{ "grep", tool_grep, FENCE_FILES, 0 },
-	{ "write_file", tool_write_file, FENCE_FILES, 0 },
-	{ "web_page", tool_web_page, FENCE_FILES, 0 },
-	{ "picture", tool_picture, FENCE_FILES, TOOL_SHOWN_MAX },
-	{ "apply_patch", tool_apply_patch, FENCE_FILES, 0 },
-	{ "create_project", tool_create_project, FENCE_FILES, 0 },
-	{ "parse_python", tool_parse_python, FENCE_PROGRAMS, 0 },
-	{ "shell", tool_shell, FENCE_PROGRAMS, 0 },
-	{ "program", tool_program, FENCE_PROGRAMS, 0 },
+	{ "read_file", tool_read_file, FENCE_FILES, 0, NULL },
+	{ "read_text", tool_read_text, FENCE_FILES, 0, NULL },
+	{ "list_dir", tool_list_dir, FENCE_FILES, 0, NULL },
+	{ "glob", tool_glob, FENCE_FILES, 0, NULL },
+	{ "grep", tool_grep, FENCE_FILES, 0, NULL },
+	{ "write_file", tool_write_file, FENCE_FILES, 0, NULL },
+	{ "web_page", tool_web_page, FENCE_FILES, 0, web_page_prepare },
+	{ "picture", tool_picture, FENCE_FILES, TOOL_SHOWN_MAX, picture_prepare },
+	{ "apply_patch", tool_apply_patch, FENCE_FILES, 0, NULL },
+	{ "create_project", tool_create_project, FENCE_FILES, 0, NULL },
+	{ "parse_python", tool_parse_python, FENCE_PROGRAMS, 0, NULL },
+	{ "shell", tool_shell, FENCE_PROGRAMS, 0, NULL },
+	{ "program", tool_program, FENCE_PROGRAMS, 0, NULL },
 };
+
+/* Of no tool: one that asks for nothing and can nothing. */
+static const struct row *row_of(struct view name)
+{
+	static const struct row none = { .fence = FENCE_FILES };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (view_eqs(name, table[i].name))
+			return &table[i];
+	return &none;
+}
 
 tool_fn *tool_find(struct view name)
 {
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (view_eqs(name, table[i].name))
-			return table[i].fn;
-	return NULL;
+	return row_of(name)->fn;
 }
 
 enum fence_kind tool_fence(struct view name)
 {
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (view_eqs(name, table[i].name))
-			return table[i].fence;
-	return FENCE_FILES;
+	return row_of(name)->fence;
 }
 
 size_t tool_out_max(struct view name)
 {
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (view_eqs(name, table[i].name) && table[i].out_max > 0)
-			return table[i].out_max;
-	return TOOL_OUT_MAX;
+	size_t max = row_of(name)->out_max;
+
+	return max > 0 ? max : TOOL_OUT_MAX;
 }
 
 int tool_prepare(struct view name, const struct json *args, void **prepared, struct err *e)
 {
-	static const struct {
-		const char *name;
-		tool_prepare_fn *fn;
-	} steps[] = { { "web_page", web_page_prepare }, { "picture", picture_prepare } };
+	tool_prepare_fn *prepare = row_of(name)->prepare;
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		if (view_eqs(name, steps[i].name))
-			return steps[i].fn(args, prepared, e);
-	return 0;
+	return prepare ? prepare(args, prepared, e) : 0;
 }
 
 bool job_stopped(const struct tool_job *j)
