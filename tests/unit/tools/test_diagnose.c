@@ -334,8 +334,8 @@ static void our_own_sources_have_no_faults(void **state)
 	assert_int_equal(0, faults);
 }
 
-/* Python's own word on each text, as a row of 0 and 1; what it says of none is an empty row. good is
- * a function of its, and the texts are bytes. */
+/* Python's own word on each text, as a row of 0 and 1; without a Python that can tell it stays
+ * empty. good is a function in it that takes bytes and raises what it finds. */
 static void ask_python(const char *good, const struct sample *list, size_t n, struct str *row)
 {
 	struct str program = STR_INIT(2000);
