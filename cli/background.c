@@ -9,17 +9,15 @@ enum { WARN_WAIT_MS = 2000 }; /* a daemon that hangs must not be spared by that 
 static void print_job(const struct json *job)
 {
 	struct view what = VIEW_NONE, state = VIEW_NONE;
-	int64_t age = 0;
 	struct err e = ERR_INIT;
 
 	json_get_str(job, "what", JSON_OPTIONAL, 0, SIZE_MAX, &what, &e);
 	json_get_str(job, "state", JSON_OPTIONAL, 0, SIZE_MAX, &state, &e);
-	json_get_int(job, "age_s", JSON_OPTIONAL, 0, INT64_MAX, &age, &e);
 	print_safe(stdout, what);
 	if (view_eqs(state, "ended"))
 		puts(", ended, its result not told yet");
 	else
-		printf(", for %" PRId64 " s\n", age);
+		printf(", for %" PRId64 " s\n", answer_int(job, "age_s"));
 }
 
 void background_print(const struct json *status, const char *first, const char *next)

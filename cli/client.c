@@ -198,6 +198,15 @@ int client_post(struct client *c, const char *path, struct view body, struct err
 	return 0;
 }
 
+int64_t answer_int(const struct json *obj, const char *name)
+{
+	int64_t n = 0;
+	struct err e = ERR_INIT;
+
+	json_get_int(obj, name, JSON_OPTIONAL, INT64_MIN, INT64_MAX, &n, &e);
+	return n;
+}
+
 int client_request(const struct home *h, const struct client_call *call, struct err *e)
 {
 	char path[PATH_SIZE];

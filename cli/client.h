@@ -3,6 +3,7 @@
 #define CLI_CLIENT_H
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -24,6 +25,9 @@ struct client_call {
 /* 0: an answer of 2xx. E_NOTFOUND: no daemon listens. Otherwise the daemon's own message. Runs a
  * loop of its own; SIGINT ends the call (E_CANCELLED) and with it what was asked for. */
 int client_request(const struct home *h, const struct client_call *c, struct err *e);
+
+/* A number of such an answer; 0 where it has none. */
+int64_t answer_int(const struct json *obj, const char *name);
 
 /* --- While it is under way -------------------------------------------------------------------- */
 struct loop *client_loop(struct client *c);

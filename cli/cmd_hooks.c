@@ -109,6 +109,17 @@ static int kimi_folder(char out[PATH_SIZE], struct err *e)
 	return path_join(out, home, ".kimi-code", e);
 }
 
+/* Looking leaves no trace; a change makes the folder that the setting is kept in. */
+static int change(const struct home *h, const char *what, const char *kimi, struct err *e)
+{
+	struct home made;
+
+	if (home_find(&made, h->account[0] ? h->account : NULL, true, e) < 0)
+		return -1;
+	return strcmp(what, "install") != 0 ? command_remove(&made, kimi, e)
+	                                    : command_install(&made, kimi, e);
+}
+
 int cmd_hooks(const struct home *h, int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "status";
@@ -121,9 +132,7 @@ int cmd_hooks(const struct home *h, int argc, char **argv)
 				strcmp(what, "remove") != 0))
 		return say_usage("hooks", "hooks takes one of status, install and remove");
 	if (config_load(&c, h->dir, &e) == 0 && kimi_folder(kimi, &e) == 0)
-		rc = !strcmp(what, "status")    ? status(c, kimi, &e)
-		     : !strcmp(what, "install") ? command_install(h, kimi, &e)
-		                                : command_remove(h, kimi, &e);
+		rc = strcmp(what, "status") != 0 ? change(h, what, kimi, &e) : status(c, kimi, &e);
 	config_free(&c);
 	return rc < 0 ? say_err(&e) : EXIT_DONE;
 }

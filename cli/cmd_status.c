@@ -39,15 +39,6 @@ static const char *text_of(const struct json *obj, const char *name, char *buf, 
 	return buf;
 }
 
-static int64_t num_of(const struct json *obj, const char *name)
-{
-	int64_t n = 0;
-	struct err e = ERR_INIT;
-
-	json_get_int(obj, name, JSON_OPTIONAL, INT64_MIN, INT64_MAX, &n, &e);
-	return n;
-}
-
 static void line(const char *label, const char *value)
 {
 	printf("%-13s", label);
@@ -65,7 +56,7 @@ static void print_link(const struct json *j)
 		line("", why);
 	if (!strcmp(buf, "login expired"))
 		line("", "log in again: kairo login --force, then kairo restart");
-	print_age("last poll    ", num_of(link, "last_good_poll"));
+	print_age("last poll    ", answer_int(link, "last_good_poll"));
 }
 
 static void print_work(const struct json *j)
@@ -77,22 +68,22 @@ static void print_work(const struct json *j)
 	struct err e = ERR_INIT;
 
 	json_get_bool(j, "paused", JSON_OPTIONAL, &paused, &e);
-	printf("queue        %" PRId64 " of %" PRId64 " waiting%s\n", num_of(queue, "waiting"),
-		num_of(queue, "limit"),
+	printf("queue        %" PRId64 " of %" PRId64 " waiting%s\n", answer_int(queue, "waiting"),
+		answer_int(queue, "limit"),
 		paused ? ", paused (/resume on the phone ends the pause)" : "");
 	if (turn && json_type(turn) == JSON_OBJECT)
-		printf("turn         running for %" PRId64 " s\n", num_of(turn, "age_s"));
+		printf("turn         running for %" PRId64 " s\n", answer_int(turn, "age_s"));
 	else
 		printf("turn         none\n");
 	printf("sends        %" PRId64 " of %" PRId64 " since the owner's last message\n",
-		num_of(sends, "used"), num_of(sends, "limit"));
+		answer_int(sends, "used"), answer_int(sends, "limit"));
 	printf("parts        %" PRId64 " parked, %" PRId64 " refused, %" PRId64 " unknown, %" PRId64
 	       " unconfirmed\n",
-		num_of(j, "parked"), num_of(j, "refused"), num_of(j, "unknown"),
-		num_of(j, "unconfirmed"));
-	if (num_of(media, "files") > 0)
+		answer_int(j, "parked"), answer_int(j, "refused"), answer_int(j, "unknown"),
+		answer_int(j, "unconfirmed"));
+	if (answer_int(media, "files") > 0)
 		printf("received     %" PRId64 " files, %.1f MiB (media.days, media.keep_mb)\n",
-			num_of(media, "files"), (double)num_of(media, "bytes") / (1 << 20));
+			answer_int(media, "files"), (double)answer_int(media, "bytes") / (1 << 20));
 	if (text_of(j, "intake_error", buf, sizeof(buf))[0])
 		line("intake", buf);
 }
@@ -103,7 +94,8 @@ static void print_status(const struct json *j)
 	char buf[PATH_SIZE];
 
 	printf("kairo        %s, pid %" PRId64 ", up %" PRId64 " s\n",
-		text_of(j, "state", buf, sizeof(buf)), num_of(j, "pid"), num_of(j, "uptime_s"));
+		text_of(j, "state", buf, sizeof(buf)), answer_int(j, "pid"),
+		answer_int(j, "uptime_s"));
 	line("bot", text_of(acc, "bot_id", buf, sizeof(buf)));
 	line("owner", text_of(acc, "user_id", buf, sizeof(buf)));
 	print_link(j);

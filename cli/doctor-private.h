@@ -1,5 +1,5 @@
-/* cli/doctor-private.h: what the parts of `kairo doctor` share. Each check says what it has found by
- * itself, one line a finding; each line that is not fine ends with what to do. */
+/* cli/doctor-private.h: what the parts of `kairo doctor` share. A check says by itself what it has
+ * found, one line a finding; a line that is not fine ends with what to do. */
 #ifndef CLI_DOCTOR_PRIVATE_H
 #define CLI_DOCTOR_PRIVATE_H
 

@@ -107,19 +107,10 @@ void doctor_account(struct doctor *d)
 
 /* --- The daemon ------------------------------------------------------------------------------- */
 
-static int64_t member_int(const struct json *obj, const char *name)
-{
-	int64_t n = 0;
-	struct err e = ERR_INIT;
-
-	json_get_int(obj, name, JSON_OPTIONAL, INT64_MIN, INT64_MAX, &n, &e);
-	return n;
-}
-
 static void check_window(struct doctor *d, const struct json *j)
 {
 	const struct json *sends = json_member(j, "sends");
-	int64_t left = member_int(sends, "window_left_s"), used = member_int(sends, "used");
+	int64_t left = answer_int(sends, "window_left_s"), used = answer_int(sends, "used");
 
 	if (left <= 0)
 		say_bad(d, false, "window", "write anything to the bot on the phone",

@@ -26,7 +26,7 @@ static const struct command table[] = {
 	{ "config", "[list] | get KEY | set KEY VALUE | set KEY --stdin | unset KEY",
 		"read and change settings", cmd_config, HOME_FIND },
 	{ "hooks", "[status|install|remove]", "the plugin that tells of Kimi's background work",
-		cmd_hooks, HOME_MAKE },
+		cmd_hooks, HOME_FIND },
 	{ "ask", "[PROMPT]", "put a task to the agent from the terminal", cmd_ask, HOME_MAKE },
 	{ "send", "[--file PATH]... [TEXT] [--to USER]", "send a text or files to the phone",
 		cmd_send, HOME_FIND },

@@ -126,6 +126,7 @@ class KimiCode(Kimi, Talks, Resumes, Works, Serves, Carries):
         self.question("count")
         self.assertEqual(self.ask("1"), ["It runs."])
         wait_for(lambda: "1 background task" in self.kairo.status()["engine"], "the task to be known")
+        self.assertEqual([(j["what"], j["state"]) for j in self.kairo.status()["background"]], [("Counts the herons", "running")])
         self.assertEqual(self.ask("hello"), ["Hello **there**."])
         seen = len(self.sim.texts())
         self.go_on()

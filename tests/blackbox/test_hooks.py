@@ -79,6 +79,15 @@ class Hooks(Case):
         self.kairo.run("config", "set", "engine", "react")
         self.assertIn('only with engine = "acp"', self.hooks().out)
 
+    def test_looking_makes_no_folder(self):
+        fresh = os.path.join(self.folder, "fresh")
+        for args in ((), ("status",)):
+            self.kairo.run("hooks", *args, env={"KAIRO_HOME": fresh})
+        self.assertFalse(os.path.exists(fresh))
+        self.kairo.run("hooks", "install", env={"KAIRO_HOME": fresh})
+        with open(os.path.join(fresh, "config.toml"), encoding="utf-8") as f:
+            self.assertIn('hooks = "on"', f.read())
+
     def test_what_it_takes_is_said(self):
         self.assertIn("status|install|remove", self.hooks("more", code=2).err)
         self.assertIn("status|install|remove", self.hooks("install", "now", code=2).err)
