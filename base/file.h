@@ -66,6 +66,9 @@ int lock_held(const char *path, struct err *e);
 int path_join(char out[PATH_SIZE], const char *dir, const char *name, struct err *e);
 /* Is path the folder or below it? By the text of both: real paths, without a slash at the end. */
 bool path_lies_in(const char *path, const char *folder);
+/* Does the way to an absolute path come through the folder (which has no link in it) anywhere, in
+ * one of its links too? Then whoever writes there decides where it leads. */
+bool path_goes_through(const char *path, const char *folder);
 
 /* Cryptographic random bytes from the kernel. */
 void rand_bytes(void *p, size_t n);

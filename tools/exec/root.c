@@ -43,6 +43,27 @@ int roots_add(struct roots *r, struct view path, bool writable, struct err *e)
 	return 0;
 }
 
+/* What is left of path below a folder, or false. */
+static bool below(const char *folder, struct view path, struct view *rest)
+{
+	size_t n = strlen(folder);
+
+	if (!view_starts(path, (struct view){ folder, n }))
+		return false;
+	*rest = view_from(path, n);
+	return rest->n == 0 || rest->p[0] == '/';
+}
+
+bool roots_cover(const struct roots *r, struct view path)
+{
+	struct view rest;
+
+	for (int i = 0; i < r->n; i++)
+		if (r->list[i].writable && below(r->list[i].path, path, &rest))
+			return true;
+	return false;
+}
+
 void roots_miss(struct roots *r, struct view path)
 {
 	if (copy_z(r->closed, sizeof(r->closed), path) < 0)
@@ -91,17 +112,6 @@ static int tidy(char rel[PATH_SIZE], struct view v)
 	rc = str_ok(&s) ? copy_z(rel, PATH_SIZE, str_view(&s)) : -1;
 	str_release(&s);
 	return rc;
-}
-
-/* What is left of path below a folder, or false. */
-static bool below(const char *folder, struct view path, struct view *rest)
-{
-	size_t n = strlen(folder);
-
-	if (!view_starts(path, (struct view){ folder, n }))
-		return false;
-	*rest = view_from(path, n);
-	return rest->n == 0 || rest->p[0] == '/';
 }
 
 static int say_outside(const struct place *p, const struct roots *r, struct view path,

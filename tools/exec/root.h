@@ -29,6 +29,8 @@ struct roots {
 };
 
 int roots_add(struct roots *r, struct view path, bool writable, struct err *e);
+/* Is it beneath one of them that is writable? Then it is reached by that one, whatever it is. */
+bool roots_cover(const struct roots *r, struct view path);
 /* Left out; what is asked for beneath it is refused with that reason. The last one counts. */
 void roots_miss(struct roots *r, struct view path);
 void roots_release(struct roots *r);

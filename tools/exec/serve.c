@@ -131,6 +131,7 @@ static int go_inside(const struct service *sv, const struct site *s, enum fence_
 	plan.network = s->network;
 	if (plan.programs && getuid() == 0)
 		supervise_first();
+	supervise_expendable();
 	if (plan_folders(&plan, s, &paths, e) == 0) {
 		fd = namespace_file("request", line);
 		if (fd < 0 || (fd != SERVE_REQUEST_FD && dup2(fd, SERVE_REQUEST_FD) < 0))
@@ -154,7 +155,7 @@ static int open_roots(const struct site *s, struct roots *roots, struct err *e)
 		/* No reason to refuse everything. */
 		if (is_out_of_reach(path))
 			roots_miss(roots, path);
-		else if (roots_add(roots, path, false, e) < 0)
+		else if (!roots_cover(roots, path) && roots_add(roots, path, false, e) < 0)
 			return -1;
 	}
 	return 0;

@@ -67,9 +67,6 @@ static bool is_systems(const char *folder)
 /* What the agent can write it could make say anything; and a folder above ours shows it all. */
 static int check_folder(const struct tools *t, const char *word, const char *folder, struct err *e)
 {
-	if (path_lies_in(folder, t->env.workspace))
-		return err_set(e, E_DENIED,
-			"%s lies in the workspace, where the agent could change it", word);
 	if (path_lies_in(t->env.workspace, folder) ||
 		(t->home && (path_lies_in(t->home, folder) || path_lies_in(folder, t->home))))
 		return err_set(e, E_DENIED,
@@ -113,6 +110,9 @@ static int add_path(struct vector *v, const struct tools *t, const char *word, s
 
 	if (!real || stat(real, &st) < 0) {
 		rc = err_sys(e, "%s", word);
+	} else if (path_goes_through(word, t->env.workspace)) {
+		rc = err_set(e, E_DENIED,
+			"%s lies in the workspace, where the agent could change it", word);
 	} else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
 		rc = add_folder(v, t, word, real, S_ISDIR(st.st_mode), e);
 		(void)str_adds(out, real);

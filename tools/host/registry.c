@@ -39,8 +39,16 @@ static int take_read_paths(struct tools *t, const struct tools_env *env, struct 
 	int n = 0;
 
 	for (const char *const *p = env->read_paths; p && *p; p++) {
-		char *real = realpath(*p, NULL);
+		char *real;
 
+		/* A tool could make a link of it that leads anywhere. */
+		if (path_goes_through(*p, t->workspace)) {
+			log_warn(env->log, "tools",
+				"%s of sandbox.read lies in the workspace and is read as part of it",
+				*p);
+			continue;
+		}
+		real = realpath(*p, NULL);
 		if (!real && errno == ENOENT) {
 			log_warn(env->log, "tools", "there is no %s to read from", *p);
 			continue;

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "refuse.h"
+#include "remove_tree.h"
 #include "scratch.h"
 
 struct fixture {
@@ -480,7 +481,48 @@ static void random_bytes_differ_and_fill_the_whole(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void a_way_through_a_folder_is_found_in_links_too(void **state)
+{
+	static const struct {
+		const char *path;
+		bool through;
+	} cases[] = {
+		{ "/other", false }, { "/other/none/at/all", false }, { "/folder", true },
+		{ "/folder/", true }, { "//./folder/none", true }, { "/other/../folder", true },
+		{ "/folderish", false }, { "/to-other/x", false }, { "/to-folder", true },
+		{ "/other/back", true },         /* -> ../folder/out -> other */
+		{ "/absolute/x", true },         /* -> ROOT/to-folder */
+		{ "/folder/out", true },         /* leads out of it, for now */
+		{ "/loop/x", true },             /* no telling */
+		{ "/to-other/../folder", true }, /* above where the link leads */
+	};
+	char root[] = "/tmp/kairo-path-XXXXXX", path[PATH_SIZE], folder[PATH_SIZE];
+	static const char *const links[][2] = { { "to-other", "other" }, { "to-folder", "folder" },
+		{ "other/back", "../folder/out" }, { "folder/out", "../other" },
+		{ "loop", "loop" } };
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	assert_int_equal(0, path_join(folder, root, "other", &e) | mkdir(folder, 0700));
+	assert_int_equal(0, path_join(folder, root, "folder", &e) | mkdir(folder, 0700));
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		assert_int_equal(0, path_join(path, root, links[i][0], &e));
+		assert_int_equal(0, symlink(links[i][1], path));
+	}
+	assert_int_equal(0, path_join(path, root, "to-folder", &e));
+	assert_int_equal(0, path_join(folder, root, "absolute", &e) | symlink(path, folder));
+	assert_int_equal(0, path_join(folder, root, "folder", &e));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", root, cases[i].path);
+		if (path_goes_through(path, folder) != cases[i].through)
+			fail_msg("%s", cases[i].path);
+	}
+	remove_tree(root);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(a_way_through_a_folder_is_found_in_links_too),
 	T(makes_a_private_folder),
 	T(makes_an_open_folder_private),
 	T(refuses_a_private_folder_that_is_something_else),

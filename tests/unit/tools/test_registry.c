@@ -376,6 +376,22 @@ static void workspace_and_home_must_lie_apart(void **state)
 	assert_int_equal(0, open_with(inner, NULL, &e));
 }
 
+/* Of these a tool could make links to anything: they are no folders to read besides. */
+static void a_folder_to_read_is_not_looked_up_in_the_workspace(void **state)
+{
+	char inner[128], link[128];
+	struct err e = ERR_INIT;
+
+	(void)state;
+	(void)snprintf(inner, sizeof(inner), "%s/toolchain", rig.ws);
+	(void)snprintf(link, sizeof(link), "%s/outer", rig.dir);
+	assert_int_equal(0, symlink(rig.home, inner)); /* looked up, it would be refused */
+	assert_int_equal(0, symlink(inner, link));
+	assert_int_equal(0, open_with(rig.ws, inner, &e));
+	assert_int_equal(0, open_with(rig.ws, link, &e));
+	assert_int_equal(0, unlink(inner) | unlink(link));
+}
+
 static void a_missing_helper_is_said_at_once(void **state)
 {
 	struct tools_env env = rig_env();
@@ -1185,6 +1201,7 @@ int main(void)
 		T(a_question_shows_the_exact_call),
 		T(what_a_question_leaves_out_is_said),
 		T(workspace_and_home_must_lie_apart),
+		T(a_folder_to_read_is_not_looked_up_in_the_workspace),
 		T(a_missing_helper_is_said_at_once),
 		T(the_confinement_is_named),
 		T(a_sandbox_that_fails_later_is_told),
