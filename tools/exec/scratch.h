@@ -12,7 +12,7 @@
 #define SCRATCH_SHARED "/tmp"
 
 int scratch_make(char path[SCRATCH_SIZE], bool own, struct err *e);
-/* Only once nobody works in it any more. No link is followed; what is nested too deeply stays. */
+/* Only once nobody works in it any more. However deep it lies; no link is followed. */
 void scratch_remove(const char *path);
 
 #endif

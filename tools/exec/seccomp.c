@@ -1,10 +1,13 @@
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/ioprio.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -150,6 +153,25 @@ static const int denied[] = {
 	SCMP_SYS(vm86old),
 };
 
+/* What lies in the kernel under a number or a name of its own, for every program of the machine
+ * that has the right to it, and stays when its maker has ended; no folder of it can be hidden. */
+static const int shared[] = {
+	SCMP_SYS(ipc),
+	SCMP_SYS(mq_open),
+	SCMP_SYS(mq_unlink),
+	SCMP_SYS(msgctl),
+	SCMP_SYS(msgget),
+	SCMP_SYS(msgrcv),
+	SCMP_SYS(msgsnd),
+	SCMP_SYS(semctl),
+	SCMP_SYS(semget),
+	SCMP_SYS(semop),
+	SCMP_SYS(semtimedop),
+	SCMP_SYS(shmat),
+	SCMP_SYS(shmctl),
+	SCMP_SYS(shmget),
+};
+
 /* With ENOSYS, so that a program takes its older way: a filter cannot see clone3's flags. */
 static const int absent[] = {
 	SCMP_SYS(clone3),
@@ -167,6 +189,8 @@ static const uint32_t namespace_flags[] = { CLONE_NEWUSER, CLONE_NEWNS, CLONE_NE
 /* The kernel looks at the lower half of an int only; so must a rule. */
 #define LOW(arg, value) \
 	SCMP_CMP((arg), SCMP_CMP_MASKED_EQ, 0xffffffffU, (scmp_datum_t)(uint32_t)(value))
+#define BITS(arg, mask, value) \
+	SCMP_CMP((arg), SCMP_CMP_MASKED_EQ, (scmp_datum_t)(mask), (scmp_datum_t)(value))
 
 static int deny(scmp_filter_ctx ctx, int call)
 {
@@ -202,6 +226,24 @@ static int deny_kernel(scmp_filter_ctx ctx)
 }
 
 /* --- Modes, owners, times and attributes of files --------------------------------------------- */
+
+/* A program that makes whoever runs it its owner is nobody's to leave behind in the workspace,
+ * where nothing of the fence is around it any more. A file that is made so has no content yet, and
+ * is so no more with the first. */
+static int deny_setuid(scmp_filter_ctx ctx)
+{
+	static const struct {
+		int call;
+		unsigned mode; /* which argument */
+	} calls[] = { { SCMP_SYS(chmod), 1 }, { SCMP_SYS(fchmod), 1 }, { SCMP_SYS(fchmodat), 2 },
+		{ FCHMODAT2, 2 } };
+	int rc = 0;
+
+	for (size_t i = 0; i < COUNT(calls); i++)
+		rc |= deny_if(ctx, calls[i].call, BITS(calls[i].mode, S_ISUID, S_ISUID)) |
+		      deny_if(ctx, calls[i].call, BITS(calls[i].mode, S_ISGID, S_ISGID));
+	return rc;
+}
 
 /* Landlock does not look at these: only the namespaces hide what they could be done to. */
 static const int by_path[] = {
@@ -250,6 +292,25 @@ static int deny_changes(scmp_filter_ctx ctx, const struct fence_plan *plan)
 		return rc | deny_if(ctx, SCMP_SYS(utimensat), SCMP_A1(SCMP_CMP_NE, 0));
 	for (size_t i = 0; i < COUNT(by_descriptor); i++)
 		rc |= deny(ctx, by_descriptor[i]);
+	return rc;
+}
+
+/* Before its third version Landlock does not look at the cutting of a file, only at its opening for
+ * writing: what cuts without that is for us to refuse. Access mode 3 is neither reading nor
+ * writing. What openat2 is asked for cannot be seen here. */
+static int deny_cuts(scmp_filter_ctx ctx)
+{
+	static const struct {
+		int call;
+		unsigned flags; /* which argument */
+	} opens[] = { { SCMP_SYS(open), 1 }, { SCMP_SYS(openat), 2 } };
+	const unsigned mask = O_TRUNC | O_ACCMODE;
+	int rc = deny(ctx, SCMP_SYS(truncate)) | deny(ctx, SCMP_SYS(truncate64)) |
+	         seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0);
+
+	for (size_t i = 0; i < COUNT(opens); i++)
+		rc |= deny_if(ctx, opens[i].call, BITS(opens[i].flags, mask, O_TRUNC | O_RDONLY)) |
+		      deny_if(ctx, opens[i].call, BITS(opens[i].flags, mask, O_TRUNC | O_ACCMODE));
 	return rc;
 }
 
@@ -306,7 +367,38 @@ static int deny_sockets(scmp_filter_ctx ctx, const struct fence_plan *plan, int 
 	return local ? rc : rc | deny_loose_pairs(ctx);
 }
 
-/* --- Signals of programs ---------------------------------------------------------------------- */
+/* --- Other processes -------------------------------------------------------------------------- */
+
+/* The daemon must get its turn: each process has a say in its own alone. */
+static int deny_scheduling(scmp_filter_ctx ctx)
+{
+	static const int calls[] = { SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setattr),
+		SCMP_SYS(sched_setparam), SCMP_SYS(sched_setscheduler) };
+	int rc = 0;
+
+	for (size_t i = 0; i < COUNT(calls); i++)
+		rc |= deny_if(ctx, calls[i], SCMP_A0(SCMP_CMP_NE, 0));
+	rc |= deny_if(ctx, SCMP_SYS(setpriority), SCMP_A0(SCMP_CMP_NE, PRIO_PROCESS));
+	rc |= deny_if(ctx, SCMP_SYS(setpriority), SCMP_A1(SCMP_CMP_NE, 0));
+	rc |= deny_if(ctx, SCMP_SYS(ioprio_set), SCMP_A0(SCMP_CMP_NE, IOPRIO_WHO_PROCESS));
+	rc |= deny_if(ctx, SCMP_SYS(ioprio_set), SCMP_A1(SCMP_CMP_NE, 0));
+	return rc;
+}
+
+/* Whoever is told of what happens on a descriptor gets any signal that is chosen for it. */
+static int deny_owners(scmp_filter_ctx ctx)
+{
+	static const uint32_t commands[] = { F_SETOWN, F_SETOWN_EX };
+	static const uint32_t requests[] = { FIOSETOWN, SIOCSPGRP };
+	int rc = 0;
+
+	for (size_t i = 0; i < COUNT(commands); i++)
+		rc |= deny_if(ctx, SCMP_SYS(fcntl), LOW(1, commands[i])) |
+		      deny_if(ctx, SCMP_SYS(fcntl64), LOW(1, commands[i]));
+	for (size_t i = 0; i < COUNT(requests); i++)
+		rc |= deny_if(ctx, SCMP_SYS(ioctl), LOW(1, requests[i]));
+	return rc;
+}
 
 /* Where neither a PID namespace nor Landlock keeps signals in: none to all, and none to those above
  * us, the supervisor and the daemon, alone or as a group. */
@@ -322,7 +414,19 @@ static int deny_signals(scmp_filter_ctx ctx, const struct fence_plan *plan)
 		for (size_t k = 0; k < COUNT(targets); k++)
 			if (targets[k] != 0)
 				rc |= deny_if(ctx, calls[i], LOW(0, targets[k]));
-	return rc;
+	return rc | deny_owners(ctx);
+}
+
+/* What there is no namespace for. */
+static int deny_outside(scmp_filter_ctx ctx, const struct fence_plan *plan, int landlock)
+{
+	int rc = deny_changes(ctx, plan) | deny_scheduling(ctx);
+
+	for (size_t i = 0; i < COUNT(shared); i++)
+		rc |= deny(ctx, shared[i]);
+	if (landlock < 3)
+		rc |= deny_cuts(ctx);
+	return landlock < 6 ? rc | deny_signals(ctx, plan) : rc;
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
@@ -348,11 +452,10 @@ static scmp_filter_ctx filter_programs(const struct fence_plan *plan, int landlo
 	/* A program of another architecture would have other numbers for the same calls. */
 	rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 	rc |= deny_kernel(ctx);
+	rc |= deny_setuid(ctx);
 	rc |= deny_sockets(ctx, plan, landlock);
 	if (!plan->namespaces)
-		rc |= deny_changes(ctx, plan);
-	if (!plan->namespaces && landlock < 6)
-		rc |= deny_signals(ctx, plan);
+		rc |= deny_outside(ctx, plan, landlock);
 	if (rc != 0) {
 		seccomp_release(ctx);
 		ctx = NULL;
