@@ -2,9 +2,10 @@
 
 Its argument is JSON: outside (a folder with a file "secret"), home ($KAIRO_HOME), daemon (a pid that this
 process's user may signal), socket (path of a listening socket), abstract (name of another), fd (the highest
-descriptor that was open before), network (it may have one)."""
+descriptor that was open before), memory (the key of shared memory), network (it may have one)."""
 
 import ctypes
+import fcntl
 import json
 import os
 import signal
@@ -96,6 +97,12 @@ def files(t):
     must_fail("write to the system", lambda: put("/usr/kairo-escape"))
     must_fail("change the mode of the system", lambda: os.chmod("/usr/bin/env", 0o755))
     must_fail("make a device", lambda: os.mknod("device", stat.S_IFCHR | 0o600, os.makedev(1, 1)))
+    for name in "null", "zero", "full", "random", "urandom":
+        must_fail("change the mode of the device " + name, lambda n=name: os.chmod("/dev/" + n, 0o666))
+        must_fail("change the times of the device " + name, lambda n=name: os.utime("/dev/" + n, (1, 1)))
+    must_fail("set an attribute of a device", lambda: os.setxattr("/dev/null", "user.kairo", b"1"))
+    must_fail("leave a program with its owner's rights", lambda: os.chmod("own", 0o4755))
+    must_fail("leave one with its group's", lambda: os.chmod("own", 0o2755))
     must_fail("open a disk", lambda: read("/dev/sda") if os.path.exists("/dev/sda") else False)
     must_fail("open the memory", lambda: read("/dev/mem") if os.path.exists("/dev/mem") else False)
     must_fail("open a terminal", lambda: read("/dev/tty") if os.path.exists("/dev/tty") else False)
@@ -118,9 +125,28 @@ def secrets(t):
             open_ways.append("the environment has " + name)
 
 
+def signal_by_pipe(pid):
+    """Whoever owns a descriptor gets the signal that is chosen for what happens on it: here at its end."""
+    r, w = os.pipe()
+    fcntl.fcntl(r, 10, signal.SIGKILL)  # F_SETSIG
+    fcntl.fcntl(r, fcntl.F_SETOWN, pid)
+    fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC)
+    os.write(w, b"x")
+    return False  # whether it came, its being alive tells
+
+
 def processes(t):
     must_fail("a signal to the daemon", lambda: os.kill(t["daemon"], signal.SIGCONT))
     must_fail("a signal to its group", lambda: os.killpg(t["daemon"], signal.SIGCONT))
+    must_fail("a signal by a pipe", lambda: signal_by_pipe(t["daemon"]))
+    must_fail("the daemon's turn", lambda: os.setpriority(os.PRIO_PROCESS, t["daemon"], 19))
+    must_fail("the turn of its group", lambda: os.setpriority(os.PRIO_PGRP, t["daemon"], 19))
+    must_fail("the daemon's processors", lambda: os.sched_setaffinity(t["daemon"], {0}))
+    must_fail("the daemon's scheduler", lambda: os.sched_setscheduler(t["daemon"], os.SCHED_IDLE, os.sched_param(0)))
+    must_fail("the daemon's turn at the disk", lambda: raw(251, 1, t["daemon"], 3 << 13))
+    must_fail("shared memory of others", lambda: raw(29, t["memory"], 1, 0))
+    for name in "kernel/core_pattern", "kernel/panic", "vm/swappiness":
+        must_fail("a setting of the machine: " + name, lambda n=name: open("/proc/sys/" + n, "r+b").close())
     must_fail("limits of the daemon", lambda: raw(302, t["daemon"], 7, None, None))
     for name, number in CALLS.items():
         args = (0x10000000, 0, 0, 0) if name == "unshare" else (1, 0, 0, 0)

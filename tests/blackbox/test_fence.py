@@ -1,6 +1,7 @@
 """The fence around tools and programs, from outside: what tries to get out of it, and what is to end."""
 
 import contextlib
+import ctypes
 import json
 import os
 import platform
@@ -20,6 +21,7 @@ TOOL = os.path.join(BUILD, "tools", "kairo-tool")
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 NOBODY = 65534
+libc = ctypes.CDLL(None)
 ENV = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 # Ignores what can be ignored, leaves its group, its session, its parent.
 STUBBORN = """trap '' TERM HUP; sleep %(n)d & setsid sleep %(n)d & nohup sleep %(n)d >/dev/null 2>&1 &
@@ -191,9 +193,13 @@ class Fence(unittest.TestCase):
                     os.chmod(p, 0o777)
                 listen(socket.AF_UNIX, "\0" + abstract)
                 port = listen(socket.AF_INET, ("127.0.0.1", 0)).getsockname()[1]
+                key = 0x6b616972 + os.getpid()
+                memory = libc.shmget(key, 1, 0o1666)
+                stack.callback(libc.shmctl, memory, 0, None)  # IPC_RMID
                 yield {"outside": os.path.join(base, "outside"), "home": os.path.join(base, "home"),
-                       "daemon": victim.pid, "socket": path, "abstract": abstract, "port": port, "fd": 20}
+                       "daemon": victim.pid, "socket": path, "abstract": abstract, "port": port, "fd": 20, "memory": key}
                 self.assertIsNone(victim.poll())
+                self.assertEqual(os.getpriority(os.PRIO_PROCESS, victim.pid), 0)
             finally:
                 victim.kill()
                 victim.wait()
@@ -334,6 +340,18 @@ class Fence(unittest.TestCase):
                     self.assertFalse(ok or "top-secret" in text, text)
         self.each(check)
 
+    def test_a_folder_to_read_that_became_a_link_is_not_followed(self):
+        """It lies where tools write, and one of them has put a link in its place."""
+        def check(uid, namespaces, base):
+            inner = os.path.join(base, "workspace", "toolchain")
+            os.symlink(os.path.join(base, "outside"), inner)
+            for tool, args in (("read_file", {"path": inner + "/secret"}), ("shell", {"command": "cat toolchain/secret"})):
+                ok, text = self.call(base, uid, namespaces, tool, read=[inner], **args)
+                self.assertFalse(ok or "top-secret" in text, text)
+            ok, text = self.call(base, uid, namespaces, "shell", read=[inner], command="echo x > works")
+            self.assertTrue(ok, text)
+        self.each(check)
+
     def test_a_workspace_inside_a_folder_to_read_is_still_written(self):
         def check(uid, namespaces, base):
             inner = os.path.join(base, "workspace", "sub")
@@ -346,6 +364,22 @@ class Fence(unittest.TestCase):
                 "sh", "-c", "echo x > b && cat ../outside/secret && ! cp b ../outside/secret"])
             self.assertEqual(code, 0, out)
             self.untouched(base)
+        self.each(check)
+
+    # --- What a call may use up ---
+
+    def test_without_memory_they_go_first(self):
+        """What the kernel would end before anything else: seen from outside, as no program may lower it."""
+        def check(uid, namespaces, base):
+            for kind in ("--fenced", "--open"):
+                n = str(400000 + os.getpid() % 100000)
+                p, line = self.launch(base, uid, namespaces, kind=kind, argv=["sh", "-c", "echo up; exec sleep " + n])
+                self.assertEqual(p.stdout.readline(), b"up\n")
+                wait_for(lambda word=n: running(word), "the program")
+                with open("/proc/%d/oom_score_adj" % running(n)[0]) as f:
+                    self.assertEqual(f.read(), "1000\n")
+                os.close(line)
+                p.wait(20)
         self.each(check)
 
     # --- Ending ---
@@ -419,7 +453,8 @@ class Fence(unittest.TestCase):
             os.chown(own, uid, uid)
             code, out = self.run_in(
                 base, uid, namespaces, "--hide", home, "--write", own, kind="--open", argv=["sh", "-c", """
-                test -z "$(ls -A %s)" && echo x > %s/x && echo x > x && ! cp x %s/secret && ! cp x /etc/x""" %
+                test -z "$(ls -A %s)" && echo x > %s/x && echo x > x && ! cp x %s/secret && ! cp x /etc/x &&
+                ! chmod 666 /dev/null && ! sh -c 'exec 3<>/proc/sys/kernel/core_pattern'""" %
                 (home, own, base + "/outside")])
             self.assertEqual(code, 0, out)
             self.assertTrue(os.path.exists(os.path.join(own, "x")))

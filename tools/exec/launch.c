@@ -102,6 +102,7 @@ static int go_inside(struct launch *l, const char *const *argv, struct err *e)
 		return err_set(e, E_FULL, "more than %d arguments", NAMESPACE_ARGV - 3);
 	if (l->fenced && getuid() == 0)
 		supervise_first();
+	supervise_expendable();
 	return namespace_exec(&l->folders, words, e);
 }
 

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -167,12 +169,27 @@ static void sort_folders(struct namespace_plan *p)
 	}
 }
 
+/* What lies in a folder to write is there with it. It is not looked up once more: whoever writes
+ * there could put a link in its place meanwhile, and that would be followed out here. */
+static bool is_covered(const struct namespace_plan *p, const struct namespace_folder *f)
+{
+	const struct namespace_folder *above = f;
+
+	do {
+		if (above-- == p->folders)
+			return false;
+	} while (!path_lies_in(f->path, above->path));
+	return f->how != NAMESPACE_HIDE && above->how == NAMESPACE_WRITE;
+}
+
 static void put_folders(struct str *args, struct namespace_plan *p)
 {
 	sort_folders(p);
 	for (int i = 0; i < p->n; i++) {
 		const char *path = p->folders[i].path;
 
+		if (is_covered(p, &p->folders[i]))
+			continue;
 		switch (p->folders[i].how) {
 		case NAMESPACE_READ: PUT(args, "--ro-bind-try", path, path); break;
 		case NAMESPACE_WRITE: PUT(args, "--bind-try", path, path); break;
@@ -196,6 +213,8 @@ static int fill(struct str *args, struct namespace_plan *p, struct err *e)
 	else
 		put_system(args, p);
 	PUT(args, "--proc", "/proc");
+	if (getuid() == 0) /* whose the machine's settings in it are, in whatever namespace */
+		PUT(args, "--remount-ro", "/proc");
 	if (p->programs)
 		put_private(args);
 	put_folders(args, p);
@@ -206,6 +225,22 @@ static int fill(struct str *args, struct namespace_plan *p, struct err *e)
 }
 
 /* --- Going there ------------------------------------------------------------------------------ */
+
+/* The owner of a device may change its mode for the whole machine, and root is theirs. In a mount
+ * namespace of our own they become read-only, which keeps nobody from writing to what they stand
+ * for; bubblewrap takes them as they are. Without the right to it they are a container's own. */
+static void shut_devices(void)
+{
+	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+		"/dev/urandom", "/dev/tty" };
+	const unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC;
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return;
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
+		if (mount(devices[i], devices[i], NULL, MS_BIND, NULL) == 0)
+			(void)mount(NULL, devices[i], NULL, flags, NULL);
+}
 
 static int say_exec(struct err *e)
 {
@@ -222,6 +257,8 @@ int namespace_exec(struct namespace_plan *p, const char *const argv[], struct er
 	char number[16], self[32];
 	int n = 0, args_fd = -1, self_fd;
 
+	if (getuid() == 0)
+		shut_devices();
 	if (fill(&args, p, e) == 0)
 		args_fd = namespace_file("args", str_view(&args));
 	str_release(&args);

@@ -26,6 +26,20 @@ void supervise_first(void)
 		(void)setpriority(PRIO_PROCESS, 0, -20);
 }
 
+void supervise_expendable(void)
+{
+	int was = prctl(PR_GET_DUMPABLE), fd;
+
+	/* What cannot be dumped has its folder in /proc for root alone. */
+	(void)prctl(PR_SET_DUMPABLE, 1);
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!write(fd, "1000", 4);
+		(void)close(fd);
+	}
+	(void)prctl(PR_SET_DUMPABLE, was == 1);
+}
+
 /* As everybody, and no way back: it has no privilege, and no limit allows it. */
 static void supervise_last(void)
 {
@@ -52,6 +66,7 @@ int supervise_prepare(struct err *e)
 int supervise_child(pid_t parent, struct err *e)
 {
 	supervise_last();
+	supervise_expendable();
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err_sys(e, "death signal");
 	if (getppid() != parent)

@@ -27,6 +27,11 @@ struct supervise {
  * turn however many they are. Handed down to what is run; the child gives it up. */
 void supervise_first(void);
 
+/* Should the machine run out of memory, the kernel ends this and all that comes of it ahead of
+ * anything else. The child is so in any case; ahead of namespaces it is for all in them, as what is
+ * in their /tmp is counted for none and goes with the last of them. */
+void supervise_expendable(void);
+
 /* Ahead of the fork. */
 int supervise_prepare(struct err *e);
 /* In the child: dies with its parent. parent: getpid() before the fork. */
