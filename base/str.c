@@ -12,24 +12,9 @@ struct view view_of(const char *s)
 	return s ? (struct view){ s, strlen(s) } : VIEW_NONE;
 }
 
-bool view_eq(struct view a, struct view b)
-{
-	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
 bool view_eqs(struct view a, const char *s)
 {
 	return view_eq(a, view_of(s));
-}
-
-bool view_starts(struct view v, struct view prefix)
-{
-	return v.n >= prefix.n && view_eq(view_cut(v, prefix.n), prefix);
-}
-
-bool view_ends(struct view v, struct view suffix)
-{
-	return v.n >= suffix.n && view_eq(view_from(v, v.n - suffix.n), suffix);
 }
 
 static bool is_blank(char c)
@@ -46,27 +31,6 @@ struct view view_trim(struct view v)
 	while (v.n > 0 && is_blank(v.p[v.n - 1]))
 		v.n--;
 	return v;
-}
-
-struct view view_from(struct view v, size_t at)
-{
-	if (!v.p)
-		return VIEW_NONE;
-	if (at > v.n)
-		at = v.n;
-	return (struct view){ v.p + at, v.n - at };
-}
-
-struct view view_cut(struct view v, size_t n)
-{
-	return (struct view){ v.p, n < v.n ? n : v.n };
-}
-
-size_t view_find(struct view v, char c)
-{
-	const char *at = v.n > 0 ? memchr(v.p, c, v.n) : NULL;
-
-	return at ? (size_t)(at - v.p) : v.n;
 }
 
 /* --- Growing text ---------------------------------------------------------------------------- */

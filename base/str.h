@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Borrowed bytes: good for this call, never stored, not NUL-terminated. */
 struct view {
@@ -18,15 +19,37 @@ struct view {
 #define VIEW_FMT(v) (int)(v).n, ((v).p ? (v).p : "")
 
 struct view view_of(const char *s); /* NULL gives VIEW_NONE */
-bool view_eq(struct view a, struct view b);
 bool view_eqs(struct view a, const char *s);
-bool view_starts(struct view v, struct view prefix);
-bool view_ends(struct view v, struct view suffix);
-struct view view_trim(struct view v);            /* ASCII space, tab, CR, LF at both ends */
-struct view view_from(struct view v, size_t at); /* at > n gives an empty view */
-struct view view_cut(struct view v, size_t n);   /* at most the first n bytes */
-/* Position of the first c, or v.n. */
-size_t view_find(struct view v, char c);
+struct view view_trim(struct view v); /* ASCII space, tab, CR, LF at both ends */
+/* The rest is asked every few bytes of a text: bodies here, so that it costs no call. */
+static inline bool view_eq(struct view a, struct view b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+static inline struct view view_cut(struct view v, size_t n) /* at most the first n bytes */
+{
+	return (struct view){ v.p, n < v.n ? n : v.n };
+}
+static inline struct view view_from(struct view v, size_t at) /* at > n gives an empty view */
+{
+	if (at > v.n)
+		at = v.n;
+	return (struct view){ at > 0 ? v.p + at : v.p, v.n - at };
+}
+static inline bool view_starts(struct view v, struct view prefix)
+{
+	return v.n >= prefix.n && view_eq(view_cut(v, prefix.n), prefix);
+}
+static inline bool view_ends(struct view v, struct view suffix)
+{
+	return v.n >= suffix.n && view_eq(view_from(v, v.n - suffix.n), suffix);
+}
+static inline size_t view_find(struct view v, char c) /* position of the first c, or v.n */
+{
+	const char *at = v.n > 0 ? (const char *)memchr(v.p, c, v.n) : NULL;
+
+	return at ? (size_t)(at - v.p) : v.n;
+}
 
 /* Growing text with a ceiling of `max` bytes (the NUL not counted). Always NUL-terminated. The
  * first failure (ceiling or memory) sticks: later adds fail too, and str_ok() tells at the end, so
