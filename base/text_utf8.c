@@ -168,11 +168,21 @@ static size_t cluster_span(struct view v)
 	return at;
 }
 
+/* U+4000 to U+9FFF: nearly all that is written in Chinese. */
+static bool is_han(unsigned char lead)
+{
+	return lead >= 0xe4 && lead <= 0xe9;
+}
+
 size_t utf8_cluster(struct view v)
 {
-	/* Two neighbours in plain ASCII never join, but for CR LF. */
-	if (v.n > 1 && (unsigned char)v.p[0] < 0x80 && (unsigned char)v.p[1] < 0x80)
-		return v.p[0] == '\r' && v.p[1] == '\n' ? 2 : 1;
+	const unsigned char *p = bytes(v);
+
+	/* ASCII and Han never join with each other nor among themselves, but for CR LF. */
+	if (v.n > 1 && p[0] < 0x80 && (p[1] < 0x80 || is_han(p[1])))
+		return p[0] == '\r' && p[1] == '\n' ? 2 : 1;
+	if (v.n > 3 && is_han(p[0]) && (p[3] < 0x80 || is_han(p[3])) && plain3_span(p, 3) == 3)
+		return 3;
 	return cluster_span(v);
 }
 

@@ -229,6 +229,10 @@ static const struct {
 	{ "\xf0\xa0\x80\x80", 2 } /* U+20000 */,
 	{ "\xe3\x80\x82", 2 } /* ideographic full stop */,
 	{ "\xe0\xa4\xa8\xe0\xa4\xbf", 1 } /* Devanagari ni */,
+	{ NI "\xef\xb8\x80", 2 } /* Han with a variation selector */,
+	{ NI "\xcc\x81", 2 } /* and with an accent */,
+	{ "\xe4\x80\x80", 2 } /* U+4000 */,
+	{ "\xe9\xbf\xbf", 2 } /* U+9FFF */,
 };
 
 static void walks_by_grapheme_cluster(void **state)
