@@ -30,7 +30,8 @@ void json_copy_add(struct json_copy *c, struct view v)
 /* The names of all open objects stand on one stack, as they are written. Names with escapes or
  * repairs say little that way: then, and only then, the finished tree is looked through. */
 
-#define FEW 12 /* names compared as they come; where there are more, all are sorted at the end */
+#define FEW  12   /* names compared as they come; where there are more, all are sorted at the end */
+#define MANY 1000 /* from here on looking each up is so much quicker that it is worth its memory */
 
 static bool same(struct view a, struct view b)
 {
@@ -94,8 +95,56 @@ static int by_length(const void *a, const void *b)
 	return memcmp(x->p, y->p, x->n);
 }
 
+static uint64_t hash(struct view name)
+{
+	uint64_t h = name.n, part;
+
+	for (size_t n; name.n > 0; name = view_from(name, n)) {
+		n = name.n < sizeof(part) ? name.n : sizeof(part);
+		part = 0;
+		memcpy(&part, name.p, n);
+		h = (h ^ part) * 0x9e3779b97f4a7c15U;
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+/* Looks each name up among those before it. 1: one stands there twice; 0: none does; -1: this way
+ * it does not come out, for want of memory or because the names are made to get in each other's
+ * way. */
+static int look_up(const struct view *v, size_t n, struct view *which)
+{
+	size_t size = 1, tries = 8 * n;
+	uint32_t *slots; /* the number of a name, from 1 */
+	int rc = 0;
+
+	while (size < 2 * n)
+		size *= 2;
+	slots = calloc(size, sizeof(*slots));
+	if (!slots)
+		return -1;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		size_t at = hash(v[i]) & (size - 1);
+
+		for (; rc == 0 && slots[at] > 0; at = (at + 1) & (size - 1)) {
+			if (same(v[slots[at] - 1], v[i]))
+				rc = 1;
+			else if (tries-- == 0)
+				rc = -1;
+		}
+		slots[at] = (uint32_t)i + 1;
+		*which = v[i];
+	}
+	free(slots);
+	return rc;
+}
+
 bool json_names_twice(struct view *v, size_t n, struct view *which)
 {
+	int found = n < MANY ? -1 : look_up(v, n, which);
+
+	if (found >= 0)
+		return found;
 	qsort(v, n, sizeof(*v), by_length);
 	for (size_t i = 1; i < n; i++) {
 		if (same(v[i - 1], v[i])) {
