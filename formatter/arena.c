@@ -101,12 +101,13 @@ static void *take(struct arena *a, size_t n)
 
 static void *mem_calloc(size_t n, size_t size)
 {
+	size_t all;
 	void *p;
 
-	if (size > 0 && n > ARENA_MAX / size)
+	if (__builtin_mul_overflow(n, size, &all))
 		longjmp(busy->out, 1);
-	p = take(busy, n * size);
-	memset(p, 0, n * size);
+	p = take(busy, all);
+	memset(p, 0, all);
 	return p;
 }
 

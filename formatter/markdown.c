@@ -495,12 +495,14 @@ static void walk(struct doc *d, cmark_node *root)
 	cmark_node *n = root;
 
 	while (n && d->rc == 0 && str_ok(d->page.out)) {
+		bool blocks = holds_blocks(n);
+
 		enter(d, n);
-		if (holds_blocks(n) && cmark_node_first_child(n)) {
+		if (blocks && cmark_node_first_child(n)) {
 			n = cmark_node_first_child(n);
 			continue;
 		}
-		if (holds_blocks(n))
+		if (blocks)
 			leave(d, n);
 		while (n && n != root && !cmark_node_next(n)) {
 			n = cmark_node_parent(n);

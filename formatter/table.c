@@ -58,26 +58,25 @@ static size_t code_or_ticks(struct view v, bool unclosed[TICKS_MAX + 1])
  * `most` stay in the last one, so that nothing is lost. Returns their number. */
 static size_t split_row(struct view line, struct view *cells, size_t most)
 {
+	static const unsigned char marks[256] = { ['`'] = 1, ['|'] = 1 };
 	bool unclosed[TICKS_MAX + 1] = { false };
-	size_t n = 0, from = 0, at = 0;
+	size_t n = 0, from = 0, at;
 
 	line = view_trim(line);
 	if (line.n > 0 && line.p[0] == '|')
-		from = at = 1;
-	while (at < line.n) {
+		from = 1;
+	at = skip_to(marks, line, from);
+	for (; at < line.n; at = skip_to(marks, line, at)) {
 		if (line.p[at] == '`') {
 			at += code_or_ticks(view_from(line, at), unclosed);
 			continue;
 		}
-		if (line.p[at] == '|') {
-			if (n + 1 >= most && !is_blank_line(view_from(line, at + 1)))
-				break;
-			cells[n++] = view_trim(view_cut(view_from(line, from), at - from));
-			from = at + 1;
-			if (n == most)
-				return n;
-		}
-		at++;
+		if (n + 1 >= most && !is_blank_line(view_from(line, at + 1)))
+			break;
+		cells[n++] = view_trim(part_of(line, from, at));
+		from = ++at;
+		if (n == most)
+			return n;
 	}
 	if (view_ends(line, VIEW("|")))
 		line.n--;
