@@ -133,15 +133,17 @@ static void put_warnings(struct app *a, struct json_out *w)
 	json_close_array(w);
 }
 
-/* Private bytes and proportional share as the kernel counts them for this process. */
+/* What the kernel counts of this process: resident, its proportional share, private. */
 static void put_memory(struct json_out *w)
 {
 	char line[256];
-	long long pss = -1, dirty = -1;
+	long long rss = -1, pss = -1, dirty = -1;
 	FILE *f = fopen("/proc/self/smaps_rollup", "re");
 
 	while (f && fgets(line, sizeof(line), f)) {
-		if (!strncmp(line, "Pss:", 4))
+		if (!strncmp(line, "Rss:", 4))
+			rss = strtoll(line + 4, NULL, 10);
+		else if (!strncmp(line, "Pss:", 4))
 			pss = strtoll(line + 4, NULL, 10);
 		else if (!strncmp(line, "Private_Dirty:", 14))
 			dirty = strtoll(line + 14, NULL, 10);
@@ -149,6 +151,7 @@ static void put_memory(struct json_out *w)
 	if (f)
 		fclose(f);
 	json_open(w, "memory");
+	json_put_int(w, "rss_kib", rss);
 	json_put_int(w, "pss_kib", pss);
 	json_put_int(w, "private_dirty_kib", dirty);
 	json_close(w);

@@ -28,6 +28,15 @@ static inline void bench_title(const char *title)
 		BENCH_COMPILER, sysconf(_SC_NPROCESSORS_ONLN), note);
 }
 
+/* Of this process alone: what others run at the same time is not counted. */
+static inline double bench_cpu(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 /* A large block taken first makes malloc sort what the run before has freed, which would otherwise
  * fall to whoever is the first to need one. */
 static inline double bench_once(void (*run)(void *), void *arg)
@@ -36,14 +45,15 @@ static inline double bench_once(void (*run)(void *), void *arg)
 	double from;
 
 	free(large);
-	from = bench_now();
+	from = bench_cpu();
 
 	run(arg);
-	return bench_now() - from;
+	return bench_cpu() - from;
 }
 
-/* Seconds of the quickest run each of two ways takes, tried in turns, so that whatever else the
- * machine does hits both: as many turns as fit in a second, three at least. Either may be NULL. */
+/* Seconds of processor time that the quickest run takes each of two ways, tried in turns, so that
+ * whatever else the machine does hits both: as many turns as fit in a second, three at least.
+ * Either may be NULL. */
 static inline void bench_versus(void (*one)(void *), void (*two)(void *), void *arg, double best[2])
 {
 	double start = bench_now();

@@ -19,6 +19,8 @@ from harness import BUILD, Kairo, Sim, wait_for  # noqa: E402
 
 MESSAGES, STARTS = 20, 20
 now = time.monotonic_ns
+# How a connection ends: by the other side, or still open when the loop does, which would else be shown as an error.
+ENDED = (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError)
 
 
 class Peer:
@@ -50,7 +52,7 @@ class Peer:
             while True:
                 head, body = await self.request(reader)
                 await self.answer_api(head, body, writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except ENDED:
             pass
         finally:
             writer.close()
@@ -89,7 +91,7 @@ class Peer:
                 self.last_byte_at = now()
                 writer.write(body)
                 await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except ENDED:
             pass
         finally:
             writer.close()
@@ -165,6 +167,12 @@ async def latency(folder):
     model.close()
 
 
+def print_memory(when, kairo):
+    m = kairo.status()["memory"]
+    print("%-46s %.1f MiB resident, %.1f MiB proportional, %.1f MiB private dirty" % (
+        when, m["rss_kib"] / 1024, m["pss_kib"] / 1024, m["private_dirty_kib"] / 1024))
+
+
 def memory(folder):
     sim = Sim(os.path.join(folder, "sim"), "--tls", hold_ms=25000)
     k = Kairo(folder, sim)
@@ -175,15 +183,11 @@ def memory(folder):
         k.start()
         sim.wait("polling", 1)
         wait_for(lambda: k.status()["uptime_s"] >= 2, "two quiet seconds")
-        m = k.status()["memory"]
-        print("%-46s %.1f MiB proportional, %.1f MiB private dirty" % (
-            "idle, TLS poll open", m["pss_kib"] / 1024, m["private_dirty_kib"] / 1024))
+        print_memory("idle, TLS poll open", k)
         sim.inject("hello")
         sim.wait("sent", 1)
         k.idle()
-        m = k.status()["memory"]
-        print("%-46s %.1f MiB proportional, %.1f MiB private dirty" % (
-            "after one message", m["pss_kib"] / 1024, m["private_dirty_kib"] / 1024))
+        print_memory("after one message", k)
     finally:
         k.close()
         sim.close()
