@@ -535,6 +535,24 @@ class Denied(Case):
         self.write()
         self.assertTrue(os.path.exists(os.path.join(self.kairo.workspace, "a")))
 
+    def test_a_command_ends_by_stop_and_with_a_daemon_that_is_killed(self):
+        n = str(500000 + os.getpid() % 100000)
+        self.kairo.config(policy__shell="allowlist", policy__shell_allow=["sh trial"])
+        with open(os.path.join(self.kairo.workspace, "trial"), "w") as f:
+            f.write(STUBBORN % {"n": int(n)})
+        self.denied("start")
+        for killed in (False, True):
+            self.sim.script({"tool_calls": [{"name": "shell", "arguments": {"command": "sh trial"}}]}, {"text": "over"})
+            self.sim.inject("please")
+            wait_for(lambda: len(running(n)) >= 6, "the whole tree")
+            if killed:
+                self.kairo.kill()
+            else:
+                self.sim.inject("/stop")
+            wait_for(lambda: not running(n), "the tree to be gone", 5)
+            if not killed:
+                self.kairo.idle()
+
     def test_required_refuses_them_and_says_how_to_have_it(self):
         self.kairo.config(sandbox__mode="required")
         self.denied("start")
