@@ -64,11 +64,16 @@ static int set_cap(struct str *s, size_t cap)
 	return 0;
 }
 
+bool str_has_room(const struct str *s, size_t n)
+{
+	return n <= s->max && s->n <= s->max - n && s->max != SIZE_MAX;
+}
+
 int str_reserve(struct str *s, size_t n)
 {
 	if (s->failed)
 		return -1;
-	if (n > s->max || s->n > s->max - n || s->max == SIZE_MAX)
+	if (!str_has_room(s, n))
 		return fail(s);
 
 	size_t need = s->n + n + 1, cap = s->cap < 32 ? 32 : s->cap;

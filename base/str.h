@@ -72,6 +72,8 @@ int str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 
 int str_addv(struct str *s, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 /* Room for n more bytes at p + n; after writing them the caller adds to n by str_grew. */
 int str_reserve(struct str *s, size_t n);
+/* Are n more bytes within the ceiling? Where they were, an add has failed for want of memory. */
+bool str_has_room(const struct str *s, size_t n);
 void str_grew(struct str *s, size_t n);
 bool str_ok(const struct str *s);
 struct view str_view(const struct str *s);

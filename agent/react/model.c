@@ -106,7 +106,7 @@ static int on_body(void *arg, struct view piece)
 		if (str_add(&m->whole, piece) == 0)
 			return 0;
 		m->garbled = true;
-		(void)err_set(&m->why, E_FORMAT, "the answer is over 20 MiB");
+		(void)err_set(&m->why, E_NOMEM, "the answer: out of memory"); /* http has a limit */
 		return 1;
 	}
 	if (m->kind == BODY_EVENTS && m->whole.n < HEAD_MAX)
@@ -271,7 +271,8 @@ static void end_of_stream(struct model *m)
 		return;
 	}
 	if (rc < 0 || (m->garbled && !m->over)) {
-		finish(m, ENGINE_FAIL_GARBLED, STREAM_BROKEN, view_of(m->why.msg));
+		finish(m, m->why.code == E_NOMEM ? ENGINE_FAIL_INTERNAL : ENGINE_FAIL_GARBLED,
+			STREAM_BROKEN, view_of(m->why.msg));
 		return;
 	}
 	answer = stream_end(m->stream, m->prefix);

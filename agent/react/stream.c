@@ -278,12 +278,20 @@ static int take_calls(struct stream *s, const struct json *calls, struct err *e)
 
 /* --- Text ------------------------------------------------------------------------------------- */
 
+static int keep(struct str *to, struct view v, struct err *e)
+{
+	if (str_add(to, v) == 0)
+		return 0;
+	return str_has_room(to, v.n) ? err_set(e, E_NOMEM, "the answer: out of memory")
+	                             : err_set(e, E_FORMAT, "the answer is over 20 MiB");
+}
+
 static int show(struct stream *s, struct view v, struct err *e)
 {
 	if (v.n == 0)
 		return 0;
-	if (str_add(&s->text, v) < 0)
-		return err_set(e, E_FORMAT, "the answer is over 20 MiB");
+	if (keep(&s->text, v, e) < 0)
+		return -1;
 	s->shown = s->shown || view_trim(v).n > 0;
 	s->sink.on_text(s->sink.arg, v);
 	return 0;
@@ -293,8 +301,8 @@ static int think(struct stream *s, struct view v, struct err *e)
 {
 	if (v.n == 0)
 		return 0;
-	if (str_add(&s->thought, v) < 0)
-		return err_set(e, E_FORMAT, "the answer is over 20 MiB");
+	if (keep(&s->thought, v, e) < 0)
+		return -1;
 	s->sink.on_thought(s->sink.arg, v);
 	return 0;
 }

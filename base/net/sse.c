@@ -82,10 +82,23 @@ static int dispatch(struct sse *s)
 	return 1;
 }
 
+static int add(struct sse *s, struct str *to, struct view v, struct err *e, const char *too_long)
+{
+	if (str_add(to, v) == 0)
+		return 0;
+	if (!str_has_room(to, v.n))
+		return fail(s, e, too_long);
+	s->state = SSE_FAILED;
+	return err_set(e, E_NOMEM, "event stream: out of memory");
+}
+
 static int take_data(struct sse *s, struct view value, struct err *e)
 {
-	if ((s->has_data && str_addc(&s->data, '\n') < 0) || str_add(&s->data, value) < 0)
-		return fail(s, e, "an event is too long");
+	static const char too_long[] = "an event is too long";
+
+	if ((s->has_data && add(s, &s->data, VIEW("\n"), e, too_long) < 0) ||
+		add(s, &s->data, value, e, too_long) < 0)
+		return -1;
 	s->has_data = true;
 	return 0;
 }
@@ -93,7 +106,7 @@ static int take_data(struct sse *s, struct view value, struct err *e)
 static int take_type(struct sse *s, struct view value, struct err *e)
 {
 	str_reset(&s->type);
-	return str_add(&s->type, value) < 0 ? fail(s, e, "an event type is too long") : 0;
+	return add(s, &s->type, value, e, "an event type is too long");
 }
 
 static int take_field(struct sse *s, struct view name, struct view value, struct err *e)
@@ -130,9 +143,7 @@ static int take_line(struct sse *s, struct view line, struct err *e)
 
 static int keep(struct sse *s, struct view part, struct err *e)
 {
-	if (part.n > 0 && str_add(&s->line, part) < 0)
-		return fail(s, e, "a line is too long");
-	return 0;
+	return part.n > 0 ? add(s, &s->line, part, e, "a line is too long") : 0;
 }
 
 /* The line that `rest` completes. */

@@ -92,11 +92,14 @@ static int read_stream(void)
 		"{\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}",
 	};
 	const struct stream_sink sink = { ignore, ignore, NULL };
+	struct err e = ERR_INIT;
 	struct stream *s;
-	int rc = stream_open(&s, &sink, NULL);
+	int rc = stream_open(&s, &sink, &e);
 
 	for (size_t i = 0; rc == 0 && i < 3; i++)
-		rc = stream_event(s, VIEW_NONE, view_of(events[i]), NULL);
+		rc = stream_event(s, VIEW_NONE, view_of(events[i]), &e);
+	if (rc < 0)
+		assert_int_equal(E_NOMEM, e.code); /* and not that the answer were too long */
 	if (rc == 0) {
 		(void)stream_end(s, "made");
 		for (size_t i = 0; i < stream_calls(s); i++)

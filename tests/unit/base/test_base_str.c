@@ -61,6 +61,9 @@ static void text_grows_to_its_ceiling_and_no_further(void **state)
 			assert_int_equal(str_addc(&s, (char)('a' + i % 26)), 0);
 		assert_true(str_ok(&s));
 		assert_int_equal(str_add(&s, VIEW("")), 0);
+		assert_true(str_has_room(&s, 0));
+		assert_false(str_has_room(&s, 1));
+		assert_false(str_has_room(&s, SIZE_MAX));
 		assert_int_equal(str_addc(&s, 'x'), -1);
 		assert_false(str_ok(&s));
 		assert_int_equal(s.n, max);
