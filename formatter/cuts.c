@@ -157,11 +157,29 @@ static size_t cluster_at(struct view v, size_t at)
 	return utf8_cluster(view_from(v, at));
 }
 
+static bool is_ticks(struct view v)
+{
+	return v.n > 2 && (v.p[0] == '`' || v.p[0] == '~') && v.p[1] == v.p[0] && v.p[2] == v.p[0];
+}
+
+/* Blanks, quote marks and list markers at the start of v. */
+static size_t lead_span(struct view v)
+{
+	size_t at = 0, n;
+
+	for (; at < v.n; at += n) {
+		n = v.p[at] == ' ' || v.p[at] == '>' ? 1 : list_marker(view_from(v, at));
+		if (n == 0)
+			break;
+	}
+	return at;
+}
+
 static bool is_fence_run(struct view v)
 {
 	for (int i = 0; i < 8 && v.n > 0 && v.p[0] == ' '; i++)
 		v = view_from(v, 1);
-	return v.n > 2 && (v.p[0] == '`' || v.p[0] == '~') && v.p[1] == v.p[0] && v.p[2] == v.p[0];
+	return is_ticks(v);
 }
 
 /* Everything from `from` to `to` at one level, the position behind it not included. */
@@ -211,6 +229,7 @@ static void mark_text(struct cuts *c, size_t from, size_t to, enum cut most)
 {
 	struct view v = view_cut(c->text, to);
 	struct context x = { CUT_WORD, false };
+	size_t lead = from; /* the end of the last one, looked for once however long it is */
 	enum cut level;
 
 	for (size_t at = from, n; at < to; at += n) {
@@ -230,7 +249,9 @@ static void mark_text(struct cuts *c, size_t from, size_t to, enum cut most)
 		}
 		if (level > CUT_ROW && starts_block(view_from(v, at + n)))
 			level = CUT_ROW;
-		if (is_fence_run(view_from(v, at + n)))
+		if (lead < at + n)
+			lead = at + n + lead_span(view_from(v, at + n));
+		if (is_ticks(view_from(v, lead)))
 			level = CUT_POINT;
 		if (at + n < to)
 			set(c, at + n, level < most ? level : most);

@@ -344,6 +344,16 @@ static void white_space_goes_to_the_part_before(void **state)
 	gives("aaaa\n\nbbbb", 5, PARTS("aaa", "a\n\n", "bbbb"));
 }
 
+/* Quote marks and list markers in the middle of a line, which a cut would set at the start of one. */
+static void no_part_becomes_a_bare_fence(void **state)
+{
+	static const char text[] = "|(  - a (https://x.com/a_b)_    > > ```";
+
+	(void)state;
+	for (size_t limit = 1; limit < sizeof(text); limit++)
+		keeps_every_promise(view_of(text), limit);
+}
+
 static void no_part_is_blank_if_it_can_be_helped(void **state)
 {
 	(void)state;
@@ -441,6 +451,7 @@ int main(void)
 		cmocka_unit_test(code_of_fences_alone_is_shown),
 		cmocka_unit_test(leaves_no_bare_fence_on_the_edge),
 		cmocka_unit_test(white_space_goes_to_the_part_before),
+		cmocka_unit_test(no_part_becomes_a_bare_fence),
 		cmocka_unit_test(no_part_is_blank_if_it_can_be_helped),
 		cmocka_unit_test(every_document_at_every_limit),
 		cmocka_unit_test(long_answers_are_packed),
