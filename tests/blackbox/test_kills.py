@@ -61,13 +61,12 @@ class Kills(Case):
         sys.stderr.write("%d rounds, %d messages " % (rounds, len(self.told)))
         self.assertGreater(rounds, 5)
         self.kairo.start()
-        wait_for(lambda: not self.kairo.request("GET", "/v1/status")[1]["unsent"] and self.settled(), "all to be settled", 90)
+        wait_for(lambda: not self.kairo.status()["unsent"] and self.settled(), "all to be settled", 90)
         self.look()
 
     def settled(self):
         s = self.kairo.status()
-        if HOOKS:
-            self.kairo.turn_clock(500)  # what is spaced and retried
+        self.kairo.hurry()  # what is spaced and retried
         return s["turn"] is None and not s["queue"]["waiting"] and not s["unsent"] and \
             self.kairo.db("SELECT count(*) FROM channel_inbox")[0][0] == len(self.told)
 

@@ -22,49 +22,43 @@ MIB = 1 << 20
 class Disk(Case):
     """What happens on a full disk, however it became full."""
 
-    def hurry(self):
-        if HOOKS:
-            self.kairo.turn_clock(1000)
-
-    def live(self):
-        return self.kairo.request("GET", "/v1/status")[1]
-
     def trial(self, fill, free):
         self.sim.script(stalled(), {"text": "done"}, repeat=True)
         self.kairo.start()
         self.sim.inject("long work")
         self.sim.wait("model_open", 1)
-        wait_for(lambda: self.live()["turn"], "the task to run")
+        wait_for(lambda: self.kairo.status()["turn"], "the task to run")
         fill()
         # Intake stops, and says so: to the sender at once, and to the operator.
         self.sim.inject("not taken yet")
         self.sim.wait("sent", 1)
         self.assertIn("cannot be stored", self.sim.texts()[0])
-        s = wait_for(lambda: self.live()["link"]["state"] == "degraded" and self.live() or self.hurry(), "the warning")
+        s = wait_for(lambda: self.kairo.status()["link"]["state"] == "degraded" and self.kairo.status() or
+                     self.kairo.hurry(1000), "the warning")
         self.assertIn("cannot be stored", s["link"]["why"])
         self.assertIn("cannot be stored", self.kairo.run("status").out)
         self.assertEqual(s["queue"]["waiting"], 0)
         # It is told once, not with every try.
         for _ in range(3 if HOOKS else 1):
             polls = self.sim.counts()["polls"]
-            wait_for(lambda: self.sim.counts()["polls"] > polls or self.hurry(), "another try")
+            wait_for(lambda: self.sim.counts()["polls"] > polls or self.kairo.hurry(1000), "another try")
         self.assertEqual(len(self.sim.texts()), 1)
         # /stop works all the same.
         self.sim.inject("/stop")
-        wait_for(lambda: len(self.sim.texts()) > 1 or self.hurry(), "the notice")
+        wait_for(lambda: len(self.sim.texts()) > 1 or self.kairo.hurry(1000), "the notice")
         self.sim.wait("model_cut", 1)
         self.assertIn("Stopped", self.sim.texts()[1])
         self.assertEqual(self.sim.counts()["model_requests"], 1)
         free()
-        wait_for(lambda: "done" in self.sim.texts() or self.hurry(), "the message to be taken after all")
-        wait_for(lambda: self.live()["link"]["state"] == "up" or self.hurry(), "the link to recover")
-        wait_for(lambda: not self.live()["unsent"] or self.hurry(), "all to be sent")
+        wait_for(lambda: "done" in self.sim.texts() or self.kairo.hurry(1000), "the message to be taken after all")
+        wait_for(lambda: self.kairo.status()["link"]["state"] == "up" or self.kairo.hurry(1000), "the link to recover")
+        wait_for(lambda: not self.kairo.status()["unsent"] or self.kairo.hurry(1000), "all to be sent")
         asked = [r["body"]["messages"][-1]["content"] for r in self.sim.model_requests()]
         self.assertEqual(asked, ["long work", "not taken yet"])
         self.assertEqual(self.sim.texts().count("done"), 1)
         # Nothing of it is left behind: the next message, and a restart.
         self.sim.inject("and again")
-        wait_for(lambda: self.sim.texts().count("done") == 2 or self.hurry(), "the next answer")
+        wait_for(lambda: self.sim.texts().count("done") == 2 or self.kairo.hurry(1000), "the next answer")
         self.kairo.idle()
         self.kairo.run("restart")
         self.sim.inject("after a restart")
@@ -129,14 +123,10 @@ class Memory(Case):
         self.answers()
         self.before = self.peak()
 
-    def hurry(self):
-        if HOOKS:
-            self.kairo.turn_clock(1000)
-
     def answers(self):
         n = self.sim.texts().count("ok")
         self.sim.inject("are you there?")
-        wait_for(lambda: self.sim.texts().count("ok") > n or self.hurry(), "an answer")
+        wait_for(lambda: self.sim.texts().count("ok") > n or self.kairo.hurry(1000), "an answer")
 
     def bounded(self, bytes_more):
         self.assertLess(self.peak() - self.before, bytes_more)
@@ -183,7 +173,8 @@ class Memory(Case):
         self.ask("/pause")
         self.sim.inject("message {n}", count=1000)
         wait_for(lambda: self.kairo.status()["queue"]["waiting"] == 20, "twenty to be taken")
-        wait_for(lambda: any("980 message(s) were not taken" in t for t in self.sim.texts()) or self.hurry(), "the word")
+        wait_for(lambda: any("980 message(s) were not taken" in t for t in self.sim.texts()) or
+                 self.kairo.hurry(1000), "the word")
         self.assertIn("20", self.ask("/clear")[-1])
         self.bounded(48 * MIB)
 

@@ -1,6 +1,6 @@
 """Messages that come twice, out of order, damaged, or of a kind that cannot be read: one task each, and nothing lost."""
 
-from harness import HOOKS, Case, main, wait_for
+from harness import Case, main, wait_for
 
 
 class Messages(Case):
@@ -11,25 +11,17 @@ class Messages(Case):
         self.sim.script({"text": "ok"}, repeat=True)
         self.kairo.start()
 
-    def live(self):
-        return self.kairo.request("GET", "/v1/status")[1]
-
-    def turn(self, ms):
-        """Pauses are for the field; where the clock can be turned, it is."""
-        if HOOKS:
-            self.kairo.turn_clock(ms)
-
     def prompts(self):
         return [r["body"]["messages"][-1]["content"] for r in self.sim.model_requests()]
 
     def after(self, text="the end"):
         """Until a further message has been answered; all that came before has been decided on then."""
         self.sim.inject(text)
-        wait_for(lambda: text in self.prompts() or self.turn(100), "the message behind")
+        wait_for(lambda: text in self.prompts(), "the message behind")
 
         def idle():
-            s = self.live()
-            return not (s["turn"] or s["queue"]["waiting"] or s["unsent"]) or self.turn(100)
+            s = self.kairo.status()
+            return not (s["turn"] or s["queue"]["waiting"] or s["unsent"])
         wait_for(idle, "all to be answered")
 
     def test_a_message_that_comes_twice_is_one_task(self):
@@ -102,7 +94,7 @@ class Messages(Case):
         for n, name in enumerate(names):
             self.sim.inject(items=[{"type": 1, "text_item": {"text": "file %d" % n}},
                                    {"type": 4, "file_item": {"file_name": name, "len": "5"}}])
-            wait_for(lambda: len(self.prompts()) == n + 1 or self.turn(500), "the task with file %d" % n)
+            wait_for(lambda: len(self.prompts()) == n + 1, "the task with file %d" % n)
         for n, text in enumerate(self.prompts()):
             lines = text.split("\n")
             self.assertEqual(lines[0], "file %d" % n)
@@ -120,7 +112,7 @@ class Messages(Case):
         self.assertIn("malformed", self.kairo.log())
 
     def test_a_malformed_message_of_a_known_person_is_answered(self):
-        owner = self.live()["account"]["user_id"]
+        owner = self.kairo.status()["account"]["user_id"]
         self.sim.inject(raw={"message_id": "77", "from_user_id": owner, "item_list": "x", "context_token": "t"})
         wait_for(lambda: any("could not be read" in t for t in self.sim.texts()), "the word")
         self.assertEqual(self.prompts(), [])

@@ -36,26 +36,18 @@ class Model(Case):
         self.kairo.config(allowed_users=self.people, model__idle_seconds=5)
         self.kairo.start()
 
-    def state(self):
-        return self.kairo.request("GET", "/v1/status")[1]
-
-    def hurry(self):
-        """Waits between attempts are for the field; where the clock can be turned, it is."""
-        if HOOKS:
-            self.kairo.turn_clock(500)
-
     def turn(self, *steps, text="go", person=None, sent=True):
         """A task and the model's answers to it; what its person is shown. self.asked: the requests it took.
         sent False: the answer is still on its way."""
         person = person or self.people.pop()
-        handled, asked = self.state()["handled"], self.sim.counts()["model_requests"]
+        handled, asked = self.kairo.status()["handled"], self.sim.counts()["model_requests"]
         shown = len(self.sim.texts(to=person))
         self.sim.script(*steps)
         self.sim.inject(text, **{"from": person})
 
         def over():
-            s = self.state()
-            return s["handled"] > handled and not (sent and s["unsent"]) or self.hurry()
+            s = self.kairo.status()
+            return s["handled"] > handled and not (sent and s["unsent"])
         wait_for(over, "the task to end")
         self.asked = self.sim.counts()["model_requests"] - asked
         return self.sim.texts(to=person)[shown:]
@@ -271,7 +263,7 @@ class Away(Case):
     def fails(self, word):
         self.kairo.start()
         self.sim.inject("go")
-        wait_for(lambda: self.sim.texts() or (HOOKS and self.kairo.turn_clock(500)), "the sentence")
+        wait_for(lambda: self.sim.texts(), "the sentence")
         self.kairo.idle()
         self.assertEqual(len(self.sim.texts()), 1)
         self.assertIn(word, self.sim.texts()[0])

@@ -13,22 +13,19 @@ class Sends(Case):
         self.sim.script({"text": "the answer"}, repeat=True)
         self.kairo.start()
 
-    def live(self):
-        return self.kairo.request("GET", "/v1/status")[1]
-
-    def turn(self, ms):
-        """Pauses are for the field; where the clock can be turned, it is."""
-        if HOOKS:
-            self.kairo.turn_clock(ms)
-
-    def send(self, kind, step=1000, **more):
-        """The deliveries to a new person whose answer meets the fault; self.requests: what was tried."""
+    def send(self, kind, pause=0, **more):
+        """The deliveries to a new person whose answer meets the fault; self.requests: what was tried. pause: ms that pass
+        when the first try has come so far: in the simulator's hands, or put off."""
         person = self.people.pop()
         since = len(self.sim.requests("sendmessage"))
         self.sim.fault("sendmessage", kind, **more)
         self.sim.inject("question", **{"from": person})
-        wait_for(lambda: self.live()["handled"] == 40 - len(self.people), "the task")
-        wait_for(lambda: not self.live()["unsent"] or step and self.turn(step), "the send to be settled")
+        wait_for(lambda: self.kairo.status()["handled"] == 40 - len(self.people), "the task")
+        if pause:
+            wait_for(lambda: self.sim.requests("sendmessage")[since:] and (kind == "stall" or self.kairo.db(
+                "SELECT 1 FROM channel_outbox WHERE state = 0 AND refusals = 1")), "the first try")
+            self.kairo.turn_clock(pause)
+        wait_for(lambda: not self.kairo.status()["unsent"], "the send to be settled")
         self.requests = self.sim.requests("sendmessage")[since:]
         return self.sim.sent(to=person)
 
@@ -49,17 +46,17 @@ class Sends(Case):
                     if HOOKS else (("502", {}), ("drop", {})):
                 self.assertEqual(self.once(kind, process=process, **more), 2)
         self.assertEqual(self.once("cut", process=True), 2)
-        s = self.live()
+        s = self.kairo.status()
         self.assertEqual((s["unknown"], s["parked"], s["refused"]), (0, 0, 0))
 
     def test_late_and_slow_answers_are_waited_for(self):
-        self.assertEqual(self.once("delay", step=0, ms=500), 1)
-        self.assertEqual(self.once("slow", step=0, ms=5), 1)
+        self.assertEqual(self.once("delay", ms=500), 1)
+        self.assertEqual(self.once("slow", ms=5), 1)
 
     def test_an_answer_that_never_comes(self):
         if not HOOKS:
             self.skipTest("it takes fifteen seconds")
-        self.assertEqual(self.once("stall", process=True), 2)
+        self.assertEqual(self.once("stall", pause=16000, process=True), 2)
 
     @needs_hooks
     def test_each_refusal(self):
@@ -70,14 +67,15 @@ class Sends(Case):
                 (-14, "session timeout", 2, ""), (-14, "", 2, "")):
             for form in ("ret", "errcode"):
                 with self.subTest(code=code, text=text, form=form):
-                    before = self.live()
+                    before = self.kairo.status()
+                    pause = 90000 if code == -12 or text in ("rate limited", "freq limit", "unknown error") else 0
                     more = {form: code, "errmsg": text} if text else {form: code}
-                    shown = [d["text"] for d in self.send("ret", step=5000, **more)]
+                    shown = [d["text"] for d in self.send("ret", pause=pause, **more)]
                     answers = [r for r in self.requests
                                if r["body"]["msg"]["item_list"][0]["text_item"]["text"] == "the answer"]
                     self.assertEqual(len(answers), tries)
                     self.assertEqual(shown.count("the answer"), 0 if state else 1)
-                    after = self.live()
+                    after = self.kairo.status()
                     self.assertEqual(after["parked"] - before["parked"], int(state == "parked"))
                     self.assertEqual(after["refused"] - before["refused"], int(state == "refused"))
                     self.assertEqual(any("refused a part" in t for t in shown), state == "refused")
@@ -85,24 +83,22 @@ class Sends(Case):
     def test_success_without_an_id_is_counted_and_not_repeated(self):
         for kind in ("no_id", "empty", "silent"):
             with self.subTest(kind):
-                before = self.live()["unconfirmed"]
+                before = self.kairo.status()["unconfirmed"]
                 shown = self.send(kind)
                 self.assertEqual(len(self.requests), 1)
                 self.assertEqual(len(shown), int(kind != "silent"))
-                self.assertEqual(self.live()["unconfirmed"], before + 1)
+                self.assertEqual(self.kairo.status()["unconfirmed"], before + 1)
 
-    def test_a_bare_refusal_holds_nobody_else_up(self):
-        if not HOOKS:
-            self.skipTest("the pause is two seconds")
-        self.kairo.idle()
+    @needs_hooks
+    def test_a_refusal_holds_nobody_else_up(self):
         first, other = self.people.pop(), self.people.pop()
-        self.sim.fault("sendmessage", "ret", ret=-2)
+        self.sim.fault("sendmessage", "ret", ret=-2, errmsg="rate limited")
         self.sim.inject("question", **{"from": first})
         wait_for(lambda: self.sim.requests("sendmessage"), "the first try")
         self.sim.inject("question", **{"from": other})
         self.sim.wait("sent", 1)  # the clock stands: the pause of the first is not over
         self.assertEqual(self.sim.texts(to=other), ["the answer"])
-        wait_for(lambda: self.sim.texts(to=first) or self.turn(500), "the second try")
+        wait_for(lambda: self.sim.texts(to=first) or self.kairo.hurry(91000), "the second try")
 
 
 if __name__ == "__main__":
