@@ -30,9 +30,10 @@ struct tools {
 	struct native_tool natives[NATIVES_MAX]; /* name NULL: a free place */
 };
 
-/* registry.c */
+/* catalog.c: what there is. */
 /* What confines tools here; waits for it where that is not known yet. */
 const struct sandbox *registry_sandbox(struct tools *t);
+const struct native_tool *registry_native(const struct tools *t, const char *name); /* or NULL */
 /* Is it there to be called? Can a call of this origin come to anything? */
 bool registry_present(const struct tools *t, const struct tool_spec *s);
 bool registry_offers(const struct tools *t, const struct tool_spec *s, enum origin origin);
@@ -51,7 +52,7 @@ struct judgement {
 };
 /* why gets a text for the model when the verdict is DENY. */
 void judge(struct tools *t, const struct tool_call *c, struct judgement *out, struct str *why);
-/* registry.c: the same for somebody about to begin: -1 when the call may not, or not without a
+/* verdict.c: the same for somebody about to begin: -1 when the call may not, or not without a
  * consent that it lacks, which is recorded. On failure too, out is to be released. */
 int registry_permit(struct tools *t, const struct tool_call *c, struct judgement *out,
 	struct err *e);

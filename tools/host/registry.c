@@ -6,11 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/text.h"
-#include "tools/host/consent.h"
 #include "tools/host/registry-private.h"
-
-#define REFUSED_ARGS ((size_t)4 << 10) /* bytes of a refused call's arguments that are recorded */
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
@@ -67,13 +63,6 @@ static int take_read_paths(struct tools *t, const struct tools_env *env, struct 
 			return -1;
 	}
 	return 0;
-}
-
-const struct sandbox *registry_sandbox(struct tools *t)
-{
-	watch_free(&t->probe);
-	sandbox_settle(&t->sandbox);
-	return &t->sandbox;
 }
 
 static void on_probe(void *arg, int fd, int what)
@@ -197,211 +186,15 @@ void tools_turn_allow(struct tools *t, uint64_t turn, struct view url)
 	turn_allow(&t->turns, turn, url);
 }
 
-/* --- What there is ---------------------------------------------------------------------------- */
-
-static const struct native_tool *native_named(const struct tools *t, const char *name)
-{
-	for (size_t i = 0; i < NATIVES_MAX; i++)
-		if (t->natives[i].name && strcmp(t->natives[i].name, name) == 0)
-			return &t->natives[i];
-	return NULL;
-}
-
-int tools_add_native(struct tools *t, const struct native_tool *tool, struct err *e)
-{
-	const struct tool_spec *spec = spec_find(tool->name);
-
-	if (!spec || !spec->native)
-		return err_set(e, E_NOTFOUND, "no tool %s works in the daemon", tool->name);
-	if (native_named(t, tool->name))
-		return err_set(e, E_EXISTS, "there is a tool %s already", tool->name);
-	for (size_t i = 0; i < NATIVES_MAX; i++) {
-		if (t->natives[i].name)
-			continue;
-		t->natives[i] = *tool;
-		return 0;
-	}
-	return err_set(e, E_FULL, "more than %d tools in the daemon", NATIVES_MAX);
-}
-
-void tools_drop_native(struct tools *t, const char *name, const void *self)
-{
-	for (size_t i = 0; i < NATIVES_MAX; i++)
-		if (t->natives[i].name && t->natives[i].self == self &&
-			strcmp(t->natives[i].name, name) == 0)
-			t->natives[i] = (struct native_tool){ .name = NULL };
-}
-
-bool registry_present(const struct tools *t, const struct tool_spec *s)
-{
-	return !s->native || native_named(t, s->name);
-}
-
-bool registry_offers(const struct tools *t, const struct tool_spec *s, enum origin origin)
-{
-	return registry_present(t, s) && policy_offers(t->env.policy, s->name, origin);
-}
-
-int tools_schema(const struct tools *t, enum origin origin, struct str *out, struct err *e)
-{
-	struct json_out w;
-
-	json_out_begin(&w, out);
-	json_open_array(&w, NULL);
-	for (size_t i = 0; i < spec_count(); i++)
-		if (registry_offers(t, spec_at(i), origin))
-			spec_write(spec_at(i), &w);
-	json_close_array(&w);
-	return json_out_end(&w, e);
-}
-
-void tools_denied(const struct tools *t, enum origin origin, struct str *out)
-{
-	const char *said = "";
-
-	for (size_t i = 0; i < spec_count(); i++) {
-		const struct tool_spec *s = spec_at(i);
-		const char *setting = policy_setting(t->env.policy, s->name);
-
-		if (!registry_present(t, s) || registry_offers(t, s, origin) || !setting ||
-			strcmp(setting, said) == 0)
-			continue;
-		policy_say_denied(t->env.policy, s->name, origin, out);
-		(void)str_addc(out, '\n');
-		said = setting;
-	}
-}
-
-bool tools_acts(const struct tools *t, const char *name)
-{
-	const struct tool_spec *s = spec_find(name);
-
-	(void)t;
-	return s && s->acts;
-}
-
-void tools_confinement(struct tools *t, struct str *out)
-{
-	sandbox_describe(registry_sandbox(t), out);
-}
-
-const char *tools_confinement_advice(struct tools *t)
-{
-	return sandbox_advice(registry_sandbox(t));
-}
-
-int tools_lacks(const struct tools *t, struct str *out, struct err *e)
-{
-	return sandbox_lacks(t->helper, out, e);
-}
-
-/* --- The verdict ------------------------------------------------------------------------------ */
-
-int tools_note(struct tools *t, const struct tool_call *c, enum verdict v, const char *outcome,
-	const char *detail, struct err *e)
-{
-	struct audit_event ev = { .turn = c->turn, .origin = c->origin, .tool = c->name };
-	const struct tool_spec *spec = spec_find(c->name);
-	struct str shown = STR_INIT(TOOL_ARGS_MAX);
-	struct json *args = NULL;
-	int rc;
-
-	/* Arguments that are wrong may hold a file's content in the wrong place. A refusal costs
-	 * whoever calls nothing: many of them shall not push the rest out of the audit. */
-	if (spec && spec->hidden) {
-		if (judge_args(c, spec, &args, NULL) == 0)
-			run_audit_args(spec, args, &shown);
-	} else if (v == VERDICT_DENY && c->args.n > REFUSED_ARGS) {
-		(void)str_addf(&shown, "%.*s[cut]",
-			VIEW_FMT(view_cut(c->args, utf8_cut(c->args, REFUSED_ARGS))));
-	} else {
-		ev.args = c->args;
-	}
-	if (shown.n > 0)
-		ev.args = str_view(&shown);
-	ev.call_id = c->id;
-	ev.verdict = verdict_name(v);
-	ev.outcome = outcome;
-	ev.detail = detail;
-	rc = audit_write(t->env.audit, &ev, e);
-	json_free(&args);
-	str_release(&shown);
-	return rc;
-}
-
-enum verdict tools_weigh(struct tools *t, const struct tool_call *c, struct str *why)
-{
-	struct judgement j;
-
-	judge(t, c, &j, why);
-	judgement_release(&j);
-	return j.verdict;
-}
-
-enum verdict tools_verdict(struct tools *t, const struct tool_call *c, struct str *why)
-{
-	enum verdict v = tools_weigh(t, c, why);
-
-	if (v == VERDICT_DENY)
-		(void)tools_note(t, c, v, "refused", str_cstr(why), NULL);
-	return v;
-}
-
-int tools_fingerprint(const struct tools *t, const struct tool_call *c, char hex[TOOL_FINGERPRINT],
-	struct err *e)
-{
-	const struct tool_spec *spec = spec_find(c->name);
-	struct json *args;
-	int rc;
-
-	if (!spec)
-		return err_set(e, E_NOTFOUND, "there is no such tool");
-	if (judge_args(c, spec, &args, e) < 0)
-		return -1;
-	rc = consent_fingerprint(c->name, t->workspace, args, hex, e);
-	json_free(&args);
-	return rc;
-}
-
-static int check_consent(const struct tools *t, const struct tool_call *c, const struct json *args,
-	struct err *e)
-{
-	char hex[CONSENT_HEX];
-
-	if (!c->consent)
-		return err_set(e, E_DENIED, "%s needs the user's consent", c->name);
-	if (consent_fingerprint(c->name, t->workspace, args, hex, e) < 0)
-		return -1;
-	if (strcmp(hex, c->consent) != 0)
-		return err_set(e, E_DENIED, "the consent was given to another call of %s", c->name);
-	return 0;
-}
+/* --- A call ----------------------------------------------------------------------------------- */
 
 static int start(struct tools *t, struct tool_run **out, const struct run_plan *plan, struct err *e)
 {
 	if (plan->spec->native)
-		return native_start(out, plan, native_named(t, plan->spec->name), e);
+		return native_start(out, plan, registry_native(t, plan->spec->name), e);
 	if (plan->spec->lives)
 		return session_start(out, t->sessions, plan, e);
 	return process_start(out, plan, e);
-}
-
-int registry_permit(struct tools *t, const struct tool_call *c, struct judgement *j, struct err *e)
-{
-	struct str why = STR_INIT(4096);
-	struct err none = ERR_INIT;
-	int rc = 0;
-
-	e = e ? e : &none;
-	judge(t, c, j, &why);
-	if (j->verdict == VERDICT_DENY)
-		rc = err_set(e, E_DENIED, "%s", str_cstr(&why));
-	else if (j->verdict == VERDICT_ASK)
-		rc = check_consent(t, c, j->args, e);
-	if (rc < 0)
-		(void)tools_note(t, c, j->verdict, "refused", e->msg, NULL);
-	str_release(&why);
-	return rc;
 }
 
 int tools_start(struct tool_run **out, struct tools *t, const struct tool_call *c,
