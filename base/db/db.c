@@ -397,11 +397,6 @@ void stmt_text(struct stmt *s, int i, struct view v)
 	note_bind(s, sqlite3_bind_text64(s->st, i, v.p, v.n, SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
-void stmt_null(struct stmt *s, int i)
-{
-	note_bind(s, sqlite3_bind_null(s->st, i));
-}
-
 void stmt_reset(struct stmt *s)
 {
 	(void)sqlite3_reset(s->st);

@@ -43,7 +43,6 @@ int stmt_open(struct stmt **out, struct db *d, const char *sql, struct err *e);
 void stmt_close(struct stmt **s);
 void stmt_int(struct stmt *s, int i, int64_t v);
 void stmt_text(struct stmt *s, int i, struct view v); /* p NULL binds NULL */
-void stmt_null(struct stmt *s, int i);
 /* 1: a row. 0: done. -1: error. Both of these leave it reset and unbound. */
 int stmt_step(struct stmt *s, struct err *e);
 void stmt_reset(struct stmt *s);             /* after leaving a row loop early */

@@ -46,10 +46,6 @@ int httpd_port(const struct httpd *h); /* 0 on a Unix socket */
 const char *httpd_method(const struct httpd_req *r); /* GET, POST, PUT, PATCH or DELETE */
 struct view httpd_path(const struct httpd_req *r);   /* decoded, without the query */
 struct view httpd_body(const struct httpd_req *r);
-struct view httpd_header(const struct httpd_req *r, const char *name); /* p NULL when absent */
-/* A parameter of the query, decoded and appended. 1 there, 0 not; -1: there twice, malformed, or
- * over out's ceiling. */
-int httpd_query(const struct httpd_req *r, const char *name, struct str *out);
 
 /* Answer and finish; r is gone afterwards. Content type application/json unless given. */
 void httpd_reply(struct httpd_req **r, int status, const char *type, struct view body);

@@ -229,7 +229,7 @@ static bool admit(struct httpd_req *r)
 		refuse(r, 401, "a valid bearer token is required");
 	else if (r->head.length > h->body_max)
 		refuse(r, 413, "the body is too long");
-	else if (httpd_decode(r->head.path, false, &r->path) < 0)
+	else if (httpd_decode(r->head.path, &r->path) < 0)
 		refuse(r, 400, "the path is not valid");
 	else
 		return true;
@@ -402,40 +402,6 @@ struct view httpd_path(const struct httpd_req *r)
 struct view httpd_body(const struct httpd_req *r)
 {
 	return str_view(&r->body);
-}
-
-struct view httpd_header(const struct httpd_req *r, const char *name)
-{
-	return httpd_head_field(&r->head, name);
-}
-
-static bool has_name(struct view name, const char *want)
-{
-	struct str s = STR_INIT(HTTPD_HEAD_MAX);
-	bool same = httpd_decode(name, true, &s) == 0 && view_eqs(str_view(&s), want);
-
-	str_release(&s);
-	return same;
-}
-
-int httpd_query(const struct httpd_req *r, const char *name, struct str *out)
-{
-	struct view rest = r->head.query;
-	int found = 0;
-
-	while (rest.n > 0) {
-		size_t end = view_find(rest, '&');
-		struct view pair = view_cut(rest, end);
-		size_t equals = view_find(pair, '=');
-
-		rest = view_from(rest, end + 1);
-		if (!has_name(view_cut(pair, equals), name))
-			continue;
-		if (found || httpd_decode(view_from(pair, equals + 1), true, out) < 0)
-			return -1;
-		found = 1;
-	}
-	return found;
 }
 
 void httpd_reply(struct httpd_req **rp, int status, const char *type, struct view body)

@@ -91,14 +91,12 @@ static int parse_version(struct view v)
 static int parse_request_line(struct view line, struct httpd_head *out)
 {
 	struct view method = take_word(&line), target = take_word(&line);
-	size_t question = view_find(target, '?');
 	int status = parse_version(line);
 
 	/* Only "/path?query": no absolute form, no authority, no asterisk. */
 	if (target.n == 0 || target.p[0] != '/' || !is_made_of(target, "-._~!$&'()*+,;=:@/?%"))
 		return 400;
-	out->path = view_cut(target, question);
-	out->query = view_from(target, question + 1);
+	out->path = view_cut(target, view_find(target, '?'));
 	return status ? status : parse_method(method, out);
 }
 
@@ -183,14 +181,6 @@ int httpd_head_parse(struct view text, struct httpd_head *out)
 	return status;
 }
 
-struct view httpd_head_field(const struct httpd_head *h, const char *name)
-{
-	for (size_t i = 0; i < h->nfields; i++)
-		if (same_name(h->fields[i].name, name))
-			return h->fields[i].value;
-	return VIEW_NONE;
-}
-
 /* --- escapes ---------------------------------------------------------------------------------- */
 
 static int hex_digit(char c)
@@ -201,7 +191,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static int decode_bytes(struct view in, bool text, struct str *out)
+static int decode_bytes(struct view in, struct str *out)
 {
 	for (size_t i = 0; i < in.n; i++) {
 		int c = (unsigned char)in.p[i];
@@ -214,10 +204,8 @@ static int decode_bytes(struct view in, bool text, struct str *out)
 				return -1;
 			c = hi << 4 | lo;
 			i += 2;
-		} else if (c == '+' && text) {
-			c = ' ';
 		}
-		if (c == 0 || (!text && (c < ' ' || c == 0x7f)))
+		if (c < ' ' || c == 0x7f)
 			return -1;
 		if (str_addc(out, (char)c) < 0)
 			return -1;
@@ -225,11 +213,11 @@ static int decode_bytes(struct view in, bool text, struct str *out)
 	return 0;
 }
 
-int httpd_decode(struct view in, bool text, struct str *out)
+int httpd_decode(struct view in, struct str *out)
 {
 	size_t before = out->n;
 
-	if (decode_bytes(in, text, out) < 0)
+	if (decode_bytes(in, out) < 0)
 		return -1;
 	return utf8_valid(view_from(str_view(out), before)) ? 0 : -1;
 }

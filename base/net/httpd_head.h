@@ -17,8 +17,8 @@ struct httpd_field {
 
 /* A request's head; views into the text it was read from. */
 struct httpd_head {
-	const char *method;      /* "GET", "POST", "PUT", "PATCH" or "DELETE" */
-	struct view path, query; /* as sent; the query without its question mark */
+	const char *method; /* "GET", "POST", "PUT", "PATCH" or "DELETE" */
+	struct view path;   /* as sent, without a query */
 	struct httpd_field fields[HTTPD_FIELDS_MAX];
 	size_t nfields;
 	struct view host;         /* there is exactly one */
@@ -33,12 +33,10 @@ struct httpd_head {
 long httpd_head_end(struct view in, size_t seen);
 /* text: the whole head with its empty line. 0, or the status that refuses it. */
 int httpd_head_parse(struct view text, struct httpd_head *out);
-/* The value of a field, p NULL when absent; name in any case. */
-struct view httpd_head_field(const struct httpd_head *h, const char *name);
 
-/* Percent-decode. -1: a bad escape, NUL, bytes that are not UTF-8, or out's ceiling; with `text`
- * unset also any control character. '+' is a space only with `text` (a query's value). */
-int httpd_decode(struct view in, bool text, struct str *out);
+/* Percent-decode. -1: a bad escape, a control character, bytes that are not UTF-8, or out's
+ * ceiling. */
+int httpd_decode(struct view in, struct str *out);
 
 /* A chunked body, fed in pieces of any size. Neither extensions nor trailers are taken. */
 struct httpd_chunks {

@@ -262,7 +262,7 @@ static void a_finished_statement_forgets_its_values(void **state)
 	stmt_text(s, 1, VIEW("x"));
 	assert_int_equal(stmt_step(s, &f->e), 1);
 	assert_int_equal(stmt_col_int(s, 0), 0);
-	stmt_null(s, 1);
+	stmt_text(s, 1, VIEW_NONE);
 	stmt_close(&s);
 }
 

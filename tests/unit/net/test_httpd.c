@@ -262,44 +262,6 @@ static void takes_good_requests_in_any_split(void **state)
 	}
 }
 
-static void reads_the_query(void **state)
-{
-	static const struct {
-		const char *name;
-		int rc;
-		const char *value;
-	} samples[] = { { "a", 1, "1" }, { "b", 1, "x y&z" }, { "c", 1, "" }, { "d", 1, "" },
-		{ "e", -1, "" }, { "f", -1, "" }, { "g", 0, "" }, { "", 0, "" }, { "A", 0, "" },
-		{ "\xe4\xbd\xa0", 1, "\xe5\xa5\xbd" }, { "h", 1, "=1" }, { "long", -1, "" } };
-	struct str req = STR_INIT(1000);
-	struct stage s;
-	int fd;
-
-	(void)state;
-	stage_tcp(&s);
-	s.act = ACT_HOLD;
-	fill_port(&s,
-		"GET /?a=1&b=x+y%26z&c=&d&e=%zz&f=1&f=2&%E4%BD%A0=%E5%A5%BD&h==1&long=0123456789 HTTP/1.1"
-		"\r\nHost: localhost:%P\r\nX-One: 1\r\n\r\n",
-		&req);
-	fd = dial(&s);
-	say(&s, fd, str_view(&req), 0);
-	WAIT(s.l, s.held);
-	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
-		struct str out = STR_INIT(6);
-
-		assert_int_equal(httpd_query(s.held, samples[i].name, &out), samples[i].rc);
-		if (samples[i].rc == 1)
-			assert_string_equal(str_cstr(&out), samples[i].value);
-		str_release(&out);
-	}
-	assert_true(view_eqs(httpd_header(s.held, "x-ONE"), "1"));
-	assert_null(httpd_header(s.held, "x-two").p);
-	close(fd);
-	stage_close(&s);
-	str_release(&req);
-}
-
 /* --- what is not ------------------------------------------------------------------------------ */
 
 struct refusal {
@@ -1128,7 +1090,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_a_request_and_closes),
 		cmocka_unit_test(takes_good_requests_in_any_split),
-		cmocka_unit_test(reads_the_query),
 		cmocka_unit_test(refuses_ambiguous_framing),
 		cmocka_unit_test(refuses_malformed_chunks),
 		cmocka_unit_test(refuses_malformed_heads),
