@@ -54,7 +54,7 @@ class Commands(Case):
         answer = self.ask("/stop")
         self.assertEqual(answer[0], "Stopped: long work\nNothing is waiting.")
         self.sim.wait("model_cut", 1)
-        self.kairo.idle()
+        self.idle()
         self.assertEqual(self.sim.texts()[-1], answer[0])
         self.assertFalse(any("begun" in t for t in self.sim.texts()))
 
@@ -64,7 +64,7 @@ class Commands(Case):
         self.sim.inject("third")
         self.waiting(2)
         self.assertRegex(self.ask("/stop")[0], "^Stopped: long work\n2 still waiting ")
-        self.kairo.idle()
+        self.idle()
         self.assertEqual(self.sim.texts()[1:], ["next", "next"])
 
     def test_stop_all_drops_them_too(self):
@@ -73,7 +73,7 @@ class Commands(Case):
         self.sim.inject("third")
         self.waiting(2)
         self.assertIn("2 waiting", self.ask("/stop all")[0])
-        self.kairo.idle()
+        self.idle()
         self.assertEqual(len(self.sim.texts()), 1)
         self.assertEqual(len(self.sim.model_requests()), 1)
 
@@ -83,7 +83,7 @@ class Commands(Case):
         self.sim.wait("model_open", 1)
         self.assertIn("Stopped", self.ask("/stop")[0])
         self.sim.wait("model_cut", 1)
-        self.kairo.idle()
+        self.idle()
         self.assertEqual(len(self.sim.texts()), 1)
 
     def test_a_stopped_task_can_be_run_again(self):
@@ -92,7 +92,7 @@ class Commands(Case):
         self.sim.wait("model_open", 1)
         self.ask("/stop")
         self.ask("/retry")
-        self.kairo.idle()
+        self.idle()
         self.assertEqual(self.sim.texts()[-1], "whole")
 
     def test_pause_keeps_messages_and_outlives_a_restart(self):
@@ -143,12 +143,12 @@ class Commands(Case):
         self.assertIn("3 of 3", self.ask("/status")[0])
         self.assertIn("Stopped", self.ask("/stop all")[0])
         self.waiting(0)
-        self.kairo.idle()
+        self.idle()
 
     def test_chinese_is_answered_in_chinese(self):
         self.sim.inject("你好，请帮我看看")
         self.sim.wait("sent", 1)
-        self.kairo.idle()
+        self.idle()
         self.assertIn("空闲", self.ask("/状态")[0])
         self.assertIn("没有正在做的任务", self.ask("/停止")[0])
 

@@ -225,7 +225,7 @@ class Control(Case):
         """idle, paused (one waits), running (one waits) or full (one runs, two wait)."""
         self.kairo.request("POST", "/v1/stop", {"all": True})
         self.kairo.request("POST", "/v1/resume")
-        self.kairo.idle()
+        self.idle()
         self.sim.script(stalled("begun"), repeat=True)
         if state == "paused":
             self.kairo.request("POST", "/v1/pause")
