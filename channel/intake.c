@@ -376,11 +376,13 @@ static int one_message(struct control *c, const struct chan_msg *m, bool may_sto
 int intake_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err *e)
 {
 	struct control *c = arg;
-	bool ok = true;
+	bool ok = true, gathers = n > 1 && sql_gather(c->room.db);
 
 	for (size_t i = 0; i < n; i++)
 		if (one_message(c, &msgs[i], ok, ok ? e : NULL) < 0)
 			ok = false;
+	if (gathers && sql_settle(c->room.db, ok ? e : NULL) < 0)
+		ok = false;
 	if (ok) {
 		c->intake_error[0] = '\0';
 		c->intake_told = false;

@@ -4,6 +4,7 @@
 #define CHANNEL_SQL_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/db/db.h"
@@ -21,6 +22,12 @@ int sql_vopen(struct stmt **out, struct db *d, struct err *e, const char *sql, c
 /* Ends a transaction begun with db_begin: commits when rc is not negative, else takes all back. rc
  * when it went well, or -1. */
 int sql_end(struct db *d, int rc, struct err *e);
+
+/* Many transactions in a row, outside any: from sql_gather on each outlives the program, and with
+ * sql_settle all of them outlive the machine, for one wait of the disk. -1: that is not sure.
+ * sql_gather false: nothing has changed, and nothing is to be settled. */
+bool sql_gather(struct db *d);
+int sql_settle(struct db *d, struct err *e);
 
 /* The tables of this room, channel_*. */
 int sql_migrate(struct db *d, struct err *e);

@@ -793,7 +793,12 @@ static void a_stop_that_was_batched_with_its_task_comes_in_time(void **state)
 			.quote_id = "" },
 	};
 
+	world_sql(&h->w, "PRAGMA synchronous = FULL");
 	assert_int_equal(0, h->events.batch(h->events.arg, m, 2, NULL));
+	/* Many wait for the disk once: at the end, before the channel may move its cursor. */
+	assert_int_equal(1,
+		world_int(&h->w, "SELECT value FROM channel_meta WHERE name = 'settled'"));
+	assert_int_equal(2, world_int(&h->w, "PRAGMA synchronous")); /* FULL */
 	house_wait(h, 1000);
 	assert_int_equal(0, h->engine.starts);
 	assert_said(h, "1 waiting message(s) dropped");
