@@ -344,7 +344,7 @@ static void white_space_goes_to_the_part_before(void **state)
 	gives("aaaa\n\nbbbb", 5, PARTS("aaa", "a\n\n", "bbbb"));
 }
 
-/* Quote marks and list markers in the middle of a line, which a cut would set at the start of one. */
+/* Quote marks and list markers in the middle of a line, which a cut would set at a line's start. */
 static void no_part_becomes_a_bare_fence(void **state)
 {
 	static const char text[] = "|(  - a (https://x.com/a_b)_    > > ```";
