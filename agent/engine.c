@@ -2,6 +2,13 @@
 
 #include <stddef.h>
 
+struct view turn_own_words(const struct turn_input *in)
+{
+	struct view v = view_from(in->text, in->quoted);
+
+	return view_cut(v, v.n > in->added ? v.n - in->added : 0);
+}
+
 static const char *const fail_names[] = {
 	[ENGINE_OK] = "ok",
 	[ENGINE_FAIL_CANCELLED] = "cancelled",

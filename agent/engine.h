@@ -37,7 +37,9 @@ struct turn_input {
 	enum origin origin;
 	bool owner; /* it is the owner's: only then is it a command that reaches further */
 	struct view text;
-	size_t quoted; /* bytes in front of text that are not the user's own words: a quote */
+	/* Not the user's own words: bytes in front of text, a quote, and at its end, what was put
+	 * there about what came along. */
+	size_t quoted, added;
 	const char *language; /* "zh" or "en": of the words an engine must make up itself */
 	const struct turn_file *files; /* good during start only, as all of this */
 	size_t nfiles;
@@ -45,6 +47,9 @@ struct turn_input {
 	 * nothing was. */
 	const char *media;
 };
+
+/* What of the text is the user's own. */
+struct view turn_own_words(const struct turn_input *in);
 
 enum engine_fail {
 	ENGINE_OK,

@@ -84,7 +84,7 @@ static int add_files(struct pictures *p, const struct turn_input *in, struct err
 
 static int add_refs(struct pictures *p, const struct turn_input *in, struct err *e)
 {
-	struct view own = view_from(in->text, in->quoted);
+	struct view own = turn_own_words(in);
 	struct str path = STR_INIT(PATH_SIZE - 1);
 	size_t at = 0;
 	int rc = 0;

@@ -68,6 +68,7 @@ static void start(struct dispatcher *d)
 		.owner = room_is_owner(d->room, d->item.user),
 		.text = str_view(&d->prompt.text),
 		.quoted = d->prompt.quoted,
+		.added = d->prompt.added,
 		.language = lang_name(
 			d->room->language != LANG_AUTO ? d->room->language : d->item.lang),
 		.files = d->prompt.files,

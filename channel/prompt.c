@@ -17,7 +17,7 @@ static void empty(struct prompt *p)
 		free(p->paths[--p->nfiles]);
 	free(p->media);
 	p->media = NULL;
-	p->quoted = 0;
+	p->quoted = p->added = 0;
 	p->wait_ms = 0;
 	p->unheard = HEARD_TEXT;
 	str_reset(&p->text);
@@ -180,13 +180,13 @@ static int put_row(struct prompt *p, const struct room *r, enum control_language
 	return add_file(p, m, path, e);
 }
 
-static void put_heard(struct prompt *p, enum control_language lang)
+static void put_heard(struct prompt *p, enum control_language lang, bool quoted)
 {
 	for (size_t i = 0; i < p->list.n; i++) {
 		const struct media_row *m = &p->list.rows[i];
 		struct str kind = STR_INIT(64);
 
-		if (m->heard.n == 0)
+		if (m->heard.n == 0 || m->quoted != quoted)
 			continue;
 		if (p->text.n > 0)
 			str_addc(&p->text, '\n');
@@ -229,13 +229,17 @@ static int compose(struct prompt *p, const struct room *r, const struct inbox_it
 	struct err *e)
 {
 	enum control_language lang = it->lang == LANG_EN ? LANG_EN : LANG_ZH;
+	size_t said;
 
 	str_add(&p->text, str_view(&it->text));
 	p->quoted = words_quote(str_view(&it->text));
-	put_heard(p, lang);
+	put_heard(p, lang, false);
+	said = p->text.n;
+	put_heard(p, lang, true);
 	for (size_t i = 0; i < p->list.n; i++)
 		if (put_row(p, r, lang, &p->list.rows[i], e) < 0)
 			return -1;
+	p->added = p->text.n - said;
 	p->state = has_content(p, str_view(&it->text)) ? PROMPT_READY : PROMPT_NOTHING;
 	if (!str_ok(&p->text))
 		return err_set(e, E_NOMEM, "a prompt");

@@ -25,6 +25,7 @@ struct prompt {
 	int64_t wait_ms; /* of PROMPT_WAITS: look again then; 0: media_env.ready will tell */
 	struct str text;
 	size_t quoted; /* bytes in front that are a quote */
+	size_t added;  /* bytes at the end that the user has not said */
 	struct turn_file files[TURN_FILES_MAX];
 	char *paths[TURN_FILES_MAX];
 	size_t nfiles;      /* of both */

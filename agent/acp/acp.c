@@ -48,7 +48,7 @@ static void turn_done(struct acp *a)
 
 static int load_turn(struct acp *a, const struct turn_input *in, struct err *e)
 {
-	struct view own = view_from(in->text, in->quoted);
+	struct view own = turn_own_words(in);
 
 	a->conversation = strdup(in->conversation);
 	a->language = strdup(in->language ? in->language : "");

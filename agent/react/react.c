@@ -122,7 +122,7 @@ void react_settle(struct react *r)
 /* What tools keep for a conversation ends with it: the key names the one that is open. */
 static int begin_tools(struct react *r, const struct turn_input *in, struct err *e)
 {
-	struct view own = view_from(in->text, in->quoted);
+	struct view own = turn_own_words(in);
 	struct str key = STR_INIT(4096);
 	int rc;
 

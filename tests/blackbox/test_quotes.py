@@ -166,7 +166,7 @@ class Quotes(Case):
         self.assertIn("a guest's word", self.asked(theirs, by=GUEST))
 
     def test_a_quote_is_no_command_and_no_leave(self):
-        """What is quoted is not the user's own word: an address in it is asked about."""
+        """What is quoted is not the user's own word, nor is the name of a file: an address in it is asked about."""
         self.say("look at http://192.0.2.1/ one day", "ok")
         mine = self.kairo.db("SELECT id FROM channel_said WHERE text LIKE 'look at%'")[0][0]
         self.sim.script({"tool_calls": [{"name": "web_fetch", "arguments": {"url": "http://192.0.2.1/"}}]},
@@ -177,6 +177,15 @@ class Quotes(Case):
         question = self.sim.texts()[before]
         self.assertIn("192.0.2.1", question)
         self.assertIn("1.", question)
+        self.ask("/stop")
+        self.kairo.idle()
+        self.sim.script({"tool_calls": [{"name": "web_fetch", "arguments": {"url": "https://name.invalid/"}}]},
+                        {"text": "done"})
+        before = len(self.sim.sent())
+        self.sim.inject_file(b"text", "name.invalid")
+        self.sim.wait("sent", before + 1)
+        self.assertIn("Your permission is needed", self.sim.texts()[before])
+        self.assertIn("name.invalid", self.sim.model_requests()[-1]["body"]["messages"][-1]["content"])
         self.ask("/stop")
         self.kairo.idle()
 

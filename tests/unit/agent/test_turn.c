@@ -513,6 +513,29 @@ static void may_be_closed_from_its_own_end(void **state)
 	assert_null(f->turns);
 }
 
+static void what_the_user_has_not_said_is_not_theirs(void **state)
+{
+	static const struct {
+		size_t quoted, added;
+		const char *own;
+	} rows[] = {
+		{ 0, 0, "abcdef" },
+		{ 2, 3, "c" },
+		{ 6, 0, "" },
+		{ 0, 6, "" },
+		{ 4, 3, "" },
+		{ 9, 9, "" },
+	};
+	struct turn_input in = { .text = VIEW("abcdef") };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		in.quoted = rows[i].quoted;
+		in.added = rows[i].added;
+		assert_true(view_eqs(turn_own_words(&in), rows[i].own));
+	}
+}
+
 static void every_failure_has_a_name(void **state)
 {
 	(void)state;
@@ -551,6 +574,7 @@ int main(void)
 		T(events_outside_a_turn_pass),
 		T(closing_cancels_and_silences_the_engine),
 		T(may_be_closed_from_its_own_end),
+		cmocka_unit_test(what_the_user_has_not_said_is_not_theirs),
 		cmocka_unit_test(every_failure_has_a_name),
 	};
 

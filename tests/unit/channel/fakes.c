@@ -370,6 +370,7 @@ static int engine_start(struct engine *e, const struct turn_input *in, struct er
 	g->origin = in->origin;
 	snprintf(g->text, sizeof(g->text), "%.*s", VIEW_FMT(in->text));
 	g->quoted = in->quoted;
+	g->added = in->added;
 	must(in->nfiles <= TURN_FILES_MAX);
 	for (size_t i = 0; i < in->nfiles; i++)
 		g->files[i] = in->files[i];

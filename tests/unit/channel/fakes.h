@@ -110,7 +110,7 @@ struct fake_engine {
 	bool save_fails;
 	bool own_accord; /* answers by itself: "answer to <text>" */
 	char text[4096], conversation[64], language[8];
-	size_t quoted;
+	size_t quoted, added;
 	struct turn_file files[TURN_FILES_MAX]; /* strings of which were good at the start */
 	size_t nfiles;
 	char file_path[512]; /* of the first */

@@ -125,6 +125,9 @@ static void words_and_attachments_of_one_message_go_together(void **state)
 				    "[attachment: file re_port.pdf, application/pdf, ",
 				    80));
 	assert_prompt(h, "\n[attachment: quoted picture picture.jpg, image/jpeg, ");
+	/* What it has of the user's own words is these alone. */
+	assert_int_equal(strlen("[quoted message: earlier words]\nsee this"),
+		strlen(h->engine.text) - h->engine.added);
 	assert_int_equal(2, h->engine.nfiles);
 	assert_true(h->engine.files[1].quoted);
 }

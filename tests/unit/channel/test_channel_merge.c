@@ -386,6 +386,8 @@ static void a_voice_is_heard_before_its_turn(void **state)
 	say(h, &f, HEARD_TEXT, "turn on the light");
 	assert_int_equal(1, h->engine.starts);
 	assert_begins(h, "[voice, transcribed by machine: turn on the light]\n[attachment: voice ");
+	assert_int_equal(strlen("[voice, transcribed by machine: turn on the light]"),
+		strlen(h->engine.text) - h->engine.added);
 	assert_string_equal(f.path, h->engine.file_path);
 }
 
