@@ -306,7 +306,7 @@ static void without_a_mark_it_is_all(void **state)
 	assert_true(view_eqs(quote_part(VIEW("abc"), &none), "abc"));
 }
 
-/* A mebibyte of one letter, marks of half of it, indexes without bound: done at once, or the test
+/* A long text of one letter, marks of half of it, indexes without bound: done at once, or the test
  * does not end in its time. */
 static void hostile_marks_take_linear_time(void **state)
 {
