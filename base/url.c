@@ -131,6 +131,22 @@ static void add_merged(struct str *out, const struct parts *b, const struct part
 	str_release(&path);
 }
 
+/* A host has no case (RFC 3986, 6.2.2.1), and its server must not be told in letters big and small
+ * what it was not to know; a user's name in front of it has. */
+static void add_authority(struct str *out, struct view v)
+{
+	size_t host = v.n;
+
+	while (host > 0 && v.p[host - 1] != '@')
+		host--;
+	(void)str_add(out, view_cut(v, host));
+	for (size_t i = host; i < v.n; i++) {
+		bool big = v.p[i] >= 'A' && v.p[i] <= 'Z';
+
+		(void)str_addc(out, (char)(v.p[i] | (big ? 0x20 : 0)));
+	}
+}
+
 /* RFC 3986, 5.2.2: r is taken apart, b is the page it stands on. */
 static void compose(struct str *out, const struct parts *b, const struct parts *r)
 {
@@ -140,7 +156,7 @@ static void compose(struct str *out, const struct parts *b, const struct parts *
 
 	(void)str_adds(out,
 		is_scheme(own ? r->scheme : b->scheme, "https") ? "https://" : "http://");
-	(void)str_add(out, host ? r->authority : b->authority);
+	add_authority(out, host ? r->authority : b->authority);
 	if (same)
 		add_path(out, b->path);
 	else if (host || r->path.p[0] == '/')

@@ -117,6 +117,17 @@ class Fetch(Web):
         self.assertEqual([path for path, _, _ in self.site.seen], ["/w"])
 
     @needs_hooks
+    def test_an_address_is_fetched_as_it_is_judged(self):
+        """Big and small letters of a host are bits that the model could choose: its server sees none of them."""
+        self.site.pages["/w"] = (200, {"Content-Type": "text/html"}, PAGE)
+        self.kairo.start()
+        host = "localhost:%d" % self.site.server_address[1]
+        got = self.result(tool("web_fetch", url="hTTp://LoCaLhOsT:%d/w#k=s3cret" % self.site.server_address[1]),
+                          text="read http://%s/w" % host)
+        self.assertIn("Title: Weather", got)
+        self.assertEqual([(path, headers["Host"]) for path, headers, _ in self.site.seen], [("/w", host)])
+
+    @needs_hooks
     def test_a_body_that_grows(self):
         """5 MiB are read, packed or not; of more nothing is."""
         for number, size in enumerate((5 << 20, (5 << 20) + 1)):

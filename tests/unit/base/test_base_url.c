@@ -84,6 +84,9 @@ static void cleans_what_stands_in_pages(void **state)
 	} rows[] = {
 		{ "", "https://e.com", "https://e.com/" },
 		{ "", "HTTPS://e.com/x", "https://e.com/x" },
+		{ "", "https://E.coM:443/aB?Cd", "https://e.com:443/aB?Cd" },
+		{ "", "https://U:P@E.coM/", "https://U:P@e.com/" },
+		{ "https://e.com/", "//X.org/Y", "https://x.org/Y" },
 		{ "", "  https://e.com/a b\n", "https://e.com/a%20b" },
 		{ "", "https://e.com/a\n\tb", "https://e.com/ab" },
 		{ "", "https://e.com/\xe4\xb8\xad", "https://e.com/%E4%B8%AD" },
