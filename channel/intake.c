@@ -18,6 +18,7 @@ struct intake {
 	struct question_reading answer;
 	int64_t written_at;
 	bool obeyed; /* a /stop that was obeyed when it could not be stored */
+	bool spoken; /* what would be a command, had it been typed */
 	enum disposition what;
 	struct str reply;    /* to a command or an answer */
 	enum part_kind kind; /* of the reply */
@@ -34,6 +35,20 @@ static bool has_items(const struct chan_msg *m)
 	return false;
 }
 
+/* What a machine heard must not begin like a command: an agent has commands of its own, and the
+ * engine takes some from the owner. */
+static void put_spoken(enum control_language lang, struct view text, struct str *out)
+{
+	struct str kind = STR_INIT(64), said = STR_INIT(INBOX_TEXT_MAX);
+
+	words(&kind, lang, W_KIND_VOICE);
+	str_add(&said, text);
+	words(out, lang, W_HEARD, str_cstr(&kind), str_cstr(&said));
+	out->failed |= !str_ok(&kind) || !str_ok(&said);
+	str_release(&kind);
+	str_release(&said);
+}
+
 /* What is stored: the quote and the text (the lines of attachments come when they are known); of
  * one of the engine's own commands the bare command as it knows it, however it was written. */
 static int compose(const struct control *c, const struct intake *in, enum control_language lang,
@@ -48,7 +63,10 @@ static int compose(const struct control *c, const struct intake *in, enum contro
 	} else {
 		if (quote_put(&c->room, words_in, m, out, e) < 0)
 			return -1;
-		str_add(out, m->text);
+		if (in->spoken)
+			put_spoken(words_in, m->text, out);
+		else
+			str_add(out, m->text);
 	}
 	return str_ok(out) ? 0 : err_set(e, E_NOMEM, "a message of %zu bytes", m->text.n);
 }
@@ -306,9 +324,14 @@ static void read_command(struct control *c, struct intake *in)
 {
 	const struct chan_msg *m = in->msg;
 	struct view text = view_trim(m->text);
+	struct command_call heard = { .word = "" };
 
-	if (m->state != CHAN_MSG_OK || !m->typed)
+	if (m->state != CHAN_MSG_OK)
 		return;
+	if (!m->typed) {
+		in->spoken = command_parse(c, m->text, &heard) != COMMAND_NONE;
+		return;
+	}
 	in->call.owner = room_is_owner(&c->room, m->from);
 	in->parse = command_parse(c, m->text, &in->call);
 	if (in->parse == COMMAND_NONE && (view_eqs(text, "更多") || view_eqs(text, "more")) &&

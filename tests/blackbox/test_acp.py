@@ -209,6 +209,12 @@ class Acp(Case):
         self.assertIn("That is not offered", self.ask("/model k9")[0])
         self.assertEqual(self.ask("/模型 2"), ["The model is now k3."])
         self.assertIn("no choice of mode", self.ask("/mode")[0])
+        self.sim.inject_voice(b"#!SILK_V3", transcript="/model k2")
+        self.sim.wait("sent", len(self.sim.texts()) + 1)
+        self.assertEqual(self.sim.texts()[-1], "done", "what a machine heard is no command of anybody's")
+        self.assertIn("/model k2", self.blocks()[0]["text"])
+        self.assertNotEqual(self.blocks()[0]["text"][0], "/", "nor one of the agent's own")
+        self.assertEqual(self.record().count('"configId":"model"'), 1)
         self.assertEqual(self.record().count('"configId":"model","value":"k3"'), 1)
 
     def test_sessions_are_listed_and_taken_up(self):

@@ -364,6 +364,7 @@ static void a_transcript_is_never_a_command(void **state)
 
 	house_hear_msg(h, &m);
 	assert_int_equal(1, h->engine.starts);
+	assert_string_equal("[voice, transcribed by machine: /stop]", h->engine.text);
 }
 
 /* --- Commands --------------------------------------------------------------------------------- */
