@@ -45,6 +45,7 @@ struct poll {
 	struct timer *timer;
 	int64_t started, timeout; /* of the poll on its way */
 	int64_t took;             /* of the one whose cursor is to be kept */
+	bool brought;             /* it had messages */
 	struct str cursor;
 	int64_t told;
 	int64_t alive; /* when the server last proved that it answers */
@@ -353,7 +354,7 @@ static int64_t idle_gap(struct poll *p, bool news, int64_t took)
 		p->quick = 0;
 		return 0;
 	}
-	/* A server that does not hold its polls must not make us spin. */
+	/* A server that does not hold its polls must not make us spin, whatever places it names. */
 	p->quick++;
 	if (p->quick <= 3)
 		return 0;
@@ -372,7 +373,7 @@ static void poll_keep(struct poll *p)
 	p->failures = 0;
 	p->retried = false;
 	link_good(p->link);
-	gap = idle_gap(p, moved > 0, p->took);
+	gap = idle_gap(p, moved > 0 && p->brought, p->took);
 	if (gap)
 		pause_for(p, gap);
 	else
@@ -396,6 +397,7 @@ static void poll_take(struct poll *p, const struct wire_update *u, int64_t took)
 	if (p->failures == 0 && !p->retried)
 		link_good(p->link);
 	p->took = took;
+	p->brought = u->nmsgs > 0;
 	if (u->told_ms)
 		p->told = u->told_ms;
 	str_reset(&p->cursor);

@@ -531,6 +531,23 @@ static void does_not_spin_over_a_batch_without_cursor(void **state)
 	assert_true(polls(r) <= 16);
 }
 
+/* Another place in the stream with each answer, and nothing there: each is kept on disk. */
+static void does_not_spin_after_a_cursor_that_runs_away(void **state)
+{
+	struct rig *r = *state;
+
+	for (int i = 0; i < 20; i++) {
+		server_push(r->srv, "getupdates", 200, "{\"get_updates_buf\":\"even\"}");
+		server_push(r->srv, "getupdates", 200, "{\"get_updates_buf\":\"odd\"}");
+	}
+	rig_start(r);
+	UNTIL(r, polls(r) >= 4);
+	rig_settle(r);
+	for (int i = 0; i < 10; i++)
+		rig_turn(r, 250);
+	assert_true(polls(r) <= 16);
+}
+
 /* --- The login -------------------------------------------------------------------------------- */
 static void tries_once_more_and_then_calls_the_login_expired(void **state)
 {
@@ -878,6 +895,7 @@ int main(void)
 		TEST(names_the_way_out_of_an_answer_that_stays_unreadable),
 		TEST(does_not_spin_when_the_server_holds_nothing),
 		TEST(does_not_spin_over_a_batch_without_cursor),
+		TEST(does_not_spin_after_a_cursor_that_runs_away),
 		TEST(tries_once_more_and_then_calls_the_login_expired),
 		TEST(a_failing_probe_leaves_the_login_expired),
 		TEST(one_stray_minus_14_changes_nothing),
