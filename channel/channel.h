@@ -15,6 +15,7 @@
 #define CHAN_BATCH_MAX 1000              /* messages of one answer; more is a failed poll */
 #define CHAN_ID_MAX    256
 #define CHAN_TOKEN_MAX 4096
+#define CHAN_TIME_MAX  ((int64_t)4102444800000) /* Unix ms: the year 2100 */
 
 enum chan_item_kind { CHAN_IMAGE, CHAN_VOICE, CHAN_FILE, CHAN_VIDEO, CHAN_OTHER };
 
@@ -59,7 +60,7 @@ struct chan_msg {
 	struct chan_partial partial;
 	const struct chan_item *items;
 	size_t nitems;
-	int64_t sent_at; /* Unix ms as claimed; 0 unknown */
+	int64_t sent_at; /* Unix ms as claimed, up to CHAN_TIME_MAX; 0 unknown */
 	bool group;      /* from a group: log, never answer */
 	enum chan_msg_state state;
 };

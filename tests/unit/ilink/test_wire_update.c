@@ -333,6 +333,37 @@ static void keeps_id_and_token_of_a_malformed_message(void **state)
 	wire_update_release(&u);
 }
 
+static void a_time_that_cannot_be_is_none(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t at;
+	} rows[] = {
+		{ "1", 1 },
+		{ "4102444800000", 4102444800000 }, /* 2100-01-01T00:00:00Z */
+		{ "4102444800001", 0 },
+		{ "9223372036854775807", 0 },
+		{ "\"9223372036854775807\"", 0 },
+		{ "9223372036854775808", 0 },
+		{ "-1", 0 },
+		{ "-9223372036854775808", 0 },
+		{ "[]", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct str s = STR_INIT(4096);
+		struct wire_update u;
+
+		str_addf(&s, "\"item_list\":[" TEXT("x") "],\"create_time_ms\":%s", rows[i].text);
+		read_one(&u, str_cstr(&s));
+		assert_int_equal(u.msgs[0].state, CHAN_MSG_OK);
+		assert_int_equal(u.msgs[0].sent_at, rows[i].at);
+		wire_update_release(&u);
+		str_release(&s);
+	}
+}
+
 static void counts_more_faults_than_it_notes(void **state)
 {
 	struct str s = STR_INIT(4096);
@@ -1067,6 +1098,7 @@ int main(void)
 		cmocka_unit_test(skips_a_message_without_sender_and_keeps_the_rest),
 		cmocka_unit_test(hands_on_a_malformed_message_of_a_known_sender),
 		cmocka_unit_test(keeps_id_and_token_of_a_malformed_message),
+		cmocka_unit_test(a_time_that_cannot_be_is_none),
 		cmocka_unit_test(counts_more_faults_than_it_notes),
 		cmocka_unit_test(keeps_every_digit_of_an_id),
 		cmocka_unit_test(derives_an_id_where_there_is_none),
