@@ -498,7 +498,7 @@ static void read_envelope(struct reader *r, int64_t type)
 
 	r->m.token = opaque_or_empty(r, r->json, "context_token", CHAN_TOKEN_MAX);
 	r->m.sent_at = claim(r->json, "create_time_ms");
-	/* The latest time that a message names is kept: one that cannot be must not stay the latest. */
+	/* The latest that any message names is kept: one that cannot be must not be that. */
 	if (r->m.sent_at < 0 || r->m.sent_at > CHAN_TIME_MAX)
 		r->m.sent_at = 0;
 	ok(r, json_get_array(r->json, "item_list", JSON_OPTIONAL, SIZE_MAX, &list, &e), &e);
