@@ -55,6 +55,8 @@ int text_visible(struct view in, struct str *out);
  * letters (a Cyrillic a in a name, a slash that is none), and more than 32 blanks in a row as
  * [3000 blanks]. Not for names that are to be used again. */
 int text_revealed(struct view in, struct str *out);
+/* Is anything of it seen: more than blanks, line breaks and what has no width or no shape? */
+bool text_shows(struct view v);
 
 /* --- Likeness --------------------------------------------------------------------------------- */
 /* How many characters must be added, taken away or changed (Levenshtein); beginnings of 48 bytes

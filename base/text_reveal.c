@@ -37,6 +37,19 @@ static bool is_blank(uint32_t cp)
 	return IS_IN(cp, blank);
 }
 
+bool text_shows(struct view v)
+{
+	uint32_t cp;
+	size_t n;
+
+	while ((n = utf8_next(v, &cp)) > 0) {
+		if (cp > ' ' && (cp < 0x7f || cp > 0x9f) && !is_blank(cp) && !is_hidden(cp))
+			return true;
+		v = view_from(v, n);
+	}
+	return v.n > 0; /* what is no text is shown as that */
+}
+
 /* Bytes of the blanks that the text begins with, and how many there are. */
 static size_t blanks(struct view in, size_t *count)
 {

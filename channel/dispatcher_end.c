@@ -1,5 +1,6 @@
 #include "channel/dispatcher-private.h"
 
+#include "base/text.h"
 #include "channel/peer.h"
 #include "channel/sql.h"
 
@@ -36,7 +37,7 @@ static int say_answer(struct dispatcher *d, bool *empty, struct err *e)
 	struct str s = STR_INIT(ENGINE_ANSWER_MAX + 16384);
 	int rc;
 
-	*empty = view_trim(str_view(&end->text)).n == 0;
+	*empty = !text_shows(str_view(&end->text));
 	if (*empty)
 		return 0;
 	str_add(&s, str_view(&end->text));

@@ -97,7 +97,7 @@ static void put(struct acp_stream *s, struct view piece)
 		piece = view_cut(piece, utf8_cut(piece, room));
 		s->cut = true;
 	}
-	s->answered = s->answered || view_trim(piece).n > 0;
+	s->answered = s->answered || text_shows(piece);
 	if (piece.n > 0 && str_add(&s->answer, piece) == 0)
 		s->sink.on_text(s->sink.arg, piece);
 }

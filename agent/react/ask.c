@@ -176,7 +176,7 @@ static void on_model_done(void *arg, const struct model_result *m)
 	}
 	switch (m->answer) {
 	case STREAM_TEXT:
-		react_finish(r, view_trim(str_view(&r->answer)).n ? ENGINE_OK : ENGINE_FAIL_EMPTY,
+		react_finish(r, text_shows(str_view(&r->answer)) ? ENGINE_OK : ENGINE_FAIL_EMPTY,
 			"");
 		break;
 	case STREAM_CUT:

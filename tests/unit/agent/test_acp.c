@@ -122,6 +122,7 @@ static void ends_are_told_apart(void **state)
 	} table[] = {
 		{ END, "", "", ENGINE_FAIL_AGENT_EMPTY },
 		{ TEXT(" \\n") "," END, " \n", "", ENGINE_FAIL_AGENT_EMPTY },
+		{ TEXT("\\u2800") "," END, "\xe2\xa0\x80", "", ENGINE_FAIL_AGENT_EMPTY },
 		{ TEXT("no") ",{\"result\":{\"stopReason\":\"refusal\"}}", "no", "",
 			ENGINE_FAIL_REFUSED },
 		{ TEXT("half") ",{\"result\":{\"stopReason\":\"max_tokens\"}}",

@@ -151,6 +151,8 @@ static void what_is_no_answer_is_told(void **state)
 		{ "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"},"
 		  "\"finish_reason\":\"stop\"}]}\n\n" DONE,
 			ENGINE_FAIL_EMPTY, "", "" },
+		{ DELTA("\\u200b\\u3164") STOP DONE, ENGINE_FAIL_EMPTY, "\xe2\x80\x8b\xe3\x85\xa4",
+			"" },
 		{ "data: {nonsense\n\n", ENGINE_FAIL_GARBLED, "", "answer" },
 		{ DELTA("so far") "data: {\"a\":1,\"a\":2}\n\n" STOP, ENGINE_FAIL_GARBLED, "so far",
 			"" },

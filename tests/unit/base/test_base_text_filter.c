@@ -332,6 +332,29 @@ static void reveals_what_hides_or_pushes_text_away(void **state)
 }
 
 /* UTS 39: letters of one script that pass for those of another. */
+static void tells_whether_anything_is_seen(void **state)
+{
+	static const struct {
+		struct view in;
+		bool shows;
+	} texts[] = {
+		{ VIEW(""), false },
+		{ VIEW(" \t\r\n"), false },
+		{ VIEW("\x1b\x7f\xc2\x85"), false },
+		{ VIEW("\xc2\xa0\xe3\x80\x80\xe2\x80\xaf"), false },
+		{ VIEW("\xe2\x80\x8b\xef\xbb\xbf\xc2\xad\xef\xb8\x8f"), false },
+		{ VIEW("\xe3\x85\xa4\xe2\xa0\x80\xf3\xa0\x81\xa1"), false },
+		{ VIEW("\xe2\x80\x8b."), true },
+		{ VIEW("  \xe5\xa5\xbd"), true },
+		{ VIEW("\xe2\x9d\xa4\xef\xb8\x8f"), true },
+		{ VIEW("\xff"), true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++)
+		assert_int_equal(text_shows(texts[i].in), texts[i].shows);
+}
+
 static void reveals_what_passes_for_another(void **state)
 {
 	static const struct {
@@ -377,6 +400,7 @@ int main(void)
 		cmocka_unit_test(tells_when_the_text_is_full),
 		cmocka_unit_test(shows_what_cannot_be_seen),
 		cmocka_unit_test(reveals_what_hides_or_pushes_text_away),
+		cmocka_unit_test(tells_whether_anything_is_seen),
 		cmocka_unit_test(reveals_what_passes_for_another),
 	};
 
