@@ -8,6 +8,7 @@
 
 enum {
 	LOCK_WAIT_MS = 5000,
+	LOOP_WAIT_MS = 500,  /* where a daemon's loop stands still meanwhile */
 	VALUE_MAX = 32 << 10 /* bytes of a value that is set from the command line */
 };
 
@@ -48,7 +49,7 @@ out:
 }
 
 /* The new text is loaded once before it replaces the old. */
-static int change(const char *home, const struct edit *edits, size_t n, struct err *e)
+static int change(const char *home, const struct edit *edits, size_t n, int wait_ms, struct err *e)
 {
 	char path[PATH_SIZE], lockpath[PATH_SIZE];
 	struct str text = STR_INIT(TOML_FILE_MAX), fresh = STR_INIT(TOML_FILE_MAX);
@@ -58,7 +59,7 @@ static int change(const char *home, const struct edit *edits, size_t n, struct e
 	int rc = -1;
 
 	if (path_join(lockpath, home, "config.lock", e) < 0 ||
-		lock_take(&lock, lockpath, LOCK_WAIT_MS, e) < 0 ||
+		lock_take(&lock, lockpath, wait_ms, e) < 0 ||
 		edit_text(home, path, edits, n, &text, &fresh, e) < 0)
 		goto out;
 	if (config_from_text(&trial, home, str_view(&fresh), false, e) < 0) {
@@ -146,7 +147,7 @@ static int read_edit(const struct config_edit *in, struct edit *out, struct str 
 
 /* trial NULL: it is written; else it only says what would be in force. */
 static int change_all(struct config **trial, const char *home, const struct config_edit *edits,
-	size_t n, struct err *e)
+	size_t n, int wait_ms, struct err *e)
 {
 	struct str text = STR_INIT(TOML_FILE_MAX), fresh = STR_INIT(TOML_FILE_MAX);
 	struct str hold[CONFIG_EDITS_MAX];
@@ -159,7 +160,7 @@ static int change_all(struct config **trial, const char *home, const struct conf
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = read_edit(&edits[i], &list[i], &hold[i], e);
 	if (rc == 0 && !trial)
-		rc = change(home, list, n, e);
+		rc = change(home, list, n, wait_ms, e);
 	else if (rc == 0 && (rc = edit_text(home, path, list, n, &text, &fresh, e)) == 0)
 		rc = config_from_text(trial, home, str_view(&fresh), true, e);
 	for (size_t i = 0; i < CONFIG_EDITS_MAX; i++)
@@ -171,26 +172,26 @@ static int change_all(struct config **trial, const char *home, const struct conf
 
 int config_change(const char *home, const struct config_edit *edits, size_t n, struct err *e)
 {
-	return change_all(NULL, home, edits, n, e);
+	return change_all(NULL, home, edits, n, LOOP_WAIT_MS, e);
 }
 
 int config_try(struct config **out, const char *home, const struct config_edit *edits, size_t n,
 	struct err *e)
 {
 	*out = NULL;
-	return change_all(out, home, edits, n, e);
+	return change_all(out, home, edits, n, 0, e);
 }
 
 int config_set(const char *home, const char *name, const char *value, struct err *e)
 {
 	const struct config_edit edit = { name, value };
 
-	return config_change(home, &edit, 1, e);
+	return change_all(NULL, home, &edit, 1, LOCK_WAIT_MS, e);
 }
 
 int config_unset(const char *home, const char *name, struct err *e)
 {
 	const struct edit edit = { name, VIEW_NONE };
 
-	return change(home, &edit, 1, e);
+	return change(home, &edit, 1, LOCK_WAIT_MS, e);
 }

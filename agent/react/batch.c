@@ -76,8 +76,10 @@ static int add_result(struct react *r, const struct call *c)
 {
 	struct view text = str_view(&c->result);
 	struct str out = STR_INIT(TOOL_RESULT_MAX * 4 + 1000);
-	int same = progress_note(&r->progress, c->msg->name, view_of(c->msg->args), text), rc = -1;
+	int same = 0, rc = -1;
 
+	if (!r->cancelled)
+		same = progress_note(&r->progress, c->msg->name, view_of(c->msg->args), text);
 	(void)fit_result(r, text, &out);
 	if (same > 1)
 		(void)str_addf(&out,

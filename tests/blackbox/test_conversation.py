@@ -1,5 +1,6 @@
 """Conversations and the model as their user handles them on the phone: /sessions, /open, /compact, /usage, /model."""
 
+import fcntl
 import os
 import sqlite3
 
@@ -127,6 +128,15 @@ class Choice(Case):
         self.assertIn("config.toml", self.ask("/model other")[0])
         with open(path, "w") as f:
             f.write(before)
+        # The choice itself would do, but it cannot be written: and nobody waits long for whoever keeps the lock.
+        with open(os.path.join(self.kairo.dir, "config.lock"), "a") as f:
+            fcntl.lockf(f, fcntl.LOCK_EX)
+            asked = self.sim.inject("/model other")[0]["at"]
+            self.sim.wait("sent", 2)
+            told = self.sim.sent()[1]
+        self.assertIn("config.lock", told["text"])
+        self.assertLess(told["at"] - asked, STOP_MS)
+        self.assertEqual(self.text(), before)
         self.ask("hello")
         self.assertEqual([r["body"]["model"] for r in self.sim.model_requests()], ["demo"])
         self.assertIn("demo", self.kairo.status()["engine"])

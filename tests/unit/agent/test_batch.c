@@ -806,6 +806,23 @@ static void cancelled_midway_every_call_has_one_result(void **state)
 	result_has(3, "Cancelled before it was started. Nothing was done by this call.");
 }
 
+/* Such results are not held against the model. */
+static void what_was_cancelled_is_no_standing_still(void **state)
+{
+	(void)state;
+	CALLS("write_file", write_a, "write_file", write_a, "write_file", write_a);
+	begin();
+	wait_question(1);
+	cancel();
+	wait_done(ENGINE_FAIL_CANCELLED);
+	lm_text(fix.lm, "hi");
+	begin();
+	wait_done(ENGINE_OK);
+	in_order(3);
+	result_has(2, "Cancelled before it was started. Nothing was done by this call.");
+	assert_null(strstr(lm_body(fix.lm, lm_requests(fix.lm) - 1), "the same result"));
+}
+
 static void closed_while_it_asks_or_works(void **state)
 {
 	(void)state;
@@ -893,6 +910,7 @@ int main(void)
 		T(cancelled_from_inside_the_question),
 		T(cancelled_right_after_the_yes),
 		T(cancelled_midway_every_call_has_one_result),
+		T(what_was_cancelled_is_no_standing_still),
 		T(closed_while_it_asks_or_works),
 		T(a_file_is_handed_over_and_the_verdict_is_the_result),
 		T(where_nobody_takes_files_that_is_the_result),
