@@ -174,8 +174,8 @@ struct engine_ops {
 	 * emitted from inside; may be called from inside the event. E_NOTFOUND: no such question is
 	 * open. */
 	int (*answer)(struct engine *g, const char *id, int choice, struct err *e);
-	/* Reply text is appended (code and arguments are the engine's own words in `language`).
-	 * E_UNSUPPORTED when the engine has no such command. */
+	/* Reply text is appended, in `language` (agent/speech.h). E_UNSUPPORTED when the engine has
+	 * no such command. */
 	int (*command)(struct engine *g, enum engine_command cmd, const char *conversation,
 		struct view arg, const char *language, struct str *reply, struct err *e);
 	void (*close)(struct engine **g); /* cancels; no event follows */
@@ -185,7 +185,7 @@ struct engine_ops {
 	const char *const *(*commands)(const struct engine *g);
 	/* One line for status: "react, moonshot kimi-k2 at api.moonshot.cn". */
 	void (*describe)(const struct engine *g, struct str *out);
-	/* What is done outside of any turn, and ends with the engine: one call for each. Optional. */
+	/* What is done outside of any turn, and ends with the engine: a call for each. Optional. */
 	void (*jobs)(const struct engine *g, engine_job_cb *each, void *arg);
 };
 

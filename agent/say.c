@@ -1,19 +1,51 @@
 #include "agent/say.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/text.h"
 
-void say_age(struct str *out, bool zh, int64_t age_ms)
+const char *speech_num(struct speech_num *hold, long long n)
+{
+	(void)snprintf(hold->z, sizeof(hold->z), "%lld", n);
+	return hold->z;
+}
+
+void say_putv(speech_fn *speak, struct str *out, bool zh, enum speech s, va_list ap)
+{
+	const char *args[SPEECH_ARGS_MAX + 1] = { NULL };
+
+	for (size_t n = 0; n < SPEECH_ARGS_MAX && (args[n] = va_arg(ap, const char *)) != NULL;)
+		n++;
+	(void)speak(out, zh, s, args);
+}
+
+void say_put(speech_fn *speak, struct str *out, bool zh, enum speech s, ...)
+{
+	va_list ap;
+
+	va_start(ap, s);
+	say_putv(speak, out, zh, s, ap);
+	va_end(ap);
+}
+
+bool say_zh(const char *language)
+{
+	return language && strcmp(language, "zh") == 0;
+}
+
+void say_age(speech_fn *speak, struct str *out, bool zh, int64_t age_ms)
 {
 	long long minutes = age_ms / 60000;
 
 	if (minutes < 1)
-		(void)str_adds(out, zh ? "刚刚" : "just now");
+		say(speak, out, zh, SPEECH_JUST_NOW);
 	else if (minutes < 60)
-		(void)str_addf(out, zh ? "%lld 分钟前" : "%lld min ago", minutes);
+		say(speak, out, zh, SPEECH_MINUTES_AGO, NUM(minutes));
 	else if (minutes < 2880)
-		(void)str_addf(out, zh ? "%lld 小时前" : "%lld h ago", minutes / 60);
+		say(speak, out, zh, SPEECH_HOURS_AGO, NUM(minutes / 60));
 	else
-		(void)str_addf(out, zh ? "%lld 天前" : "%lld days ago", minutes / 1440);
+		say(speak, out, zh, SPEECH_DAYS_AGO, NUM(minutes / 1440));
 }
 
 void say_words(struct str *out, struct view words, size_t chars)

@@ -186,7 +186,7 @@ int inbox_waits(const struct room *r, int64_t seq, struct err *e)
 
 int inbox_move(const struct room *r, int64_t seq, enum inbox_state to, uint64_t turn, struct err *e)
 {
-	struct words_num subject = { "" };
+	struct speech_num subject = { "" };
 
 	/* What is done is kept for quotes only; what may run again is kept whole. */
 	if (sql_run(r->db, e,
@@ -195,7 +195,7 @@ int inbox_move(const struct room *r, int64_t seq, enum inbox_state to, uint64_t 
 		    " WHERE seq = ?4",
 		    "illl", (int)to, (int64_t)turn, to > INBOX_RUNNING ? room_now(r) : 0, seq) < 0)
 		return -1;
-	log_msg(r->log, LOG_DEBUG, "inbox", words_num(&subject, seq), "%s", state_name(to));
+	log_msg(r->log, LOG_DEBUG, "inbox", speech_num(&subject, seq), "%s", state_name(to));
 	return 0;
 }
 

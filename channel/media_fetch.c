@@ -83,11 +83,11 @@ static void over(struct fetch *f, int stored, struct err *e)
 
 static void fail(struct fetch *f, enum media_why why, const char *detail)
 {
-	struct words_num subject = { "" };
+	struct speech_num subject = { "" };
 	struct err e = ERR_INIT;
 	int rc;
 
-	log_msg(f->m->room->log, LOG_WARN, "media", words_num(&subject, f->id),
+	log_msg(f->m->room->log, LOG_WARN, "media", speech_num(&subject, f->id),
 		"a file could not be had: %s", detail);
 	rc = sql_run(f->m->room->db, &e,
 		"UPDATE channel_media SET state = 2, why = ?, hear = 0, " WIPED
@@ -108,7 +108,7 @@ static void unkeep(const struct media *m, const struct media_kept *kept)
 static void keep(struct fetch *f)
 {
 	struct media *m = f->m;
-	struct words_num subject = { "" };
+	struct speech_num subject = { "" };
 	struct media_kept kept;
 	struct err e = ERR_INIT;
 	int rc;
@@ -125,7 +125,7 @@ static void keep(struct fetch *f)
 	if (rc < 0)
 		unkeep(m, &kept);
 	else
-		log_msg(m->room->log, LOG_INFO, "media", words_num(&subject, f->id),
+		log_msg(m->room->log, LOG_INFO, "media", speech_num(&subject, f->id),
 			"%s, %lld bytes", kept.type, (long long)kept.size);
 	over(f, rc, &e);
 	if (rc == 0 && media_prune(m->room, &e) < 0)

@@ -199,14 +199,14 @@ int part_next_user(const struct room *r, char user[CHAN_ID_MAX + 1], struct err 
 
 int part_move(const struct room *r, int64_t seq, enum part_state to, const char *why, struct err *e)
 {
-	struct words_num subject = { "" };
+	struct speech_num subject = { "" };
 
 	if (sql_run(r->db, e,
 		    "UPDATE channel_outbox SET state = ?, moved_at = ?, why = ? WHERE seq = ?",
 		    "ilsl", (int)to, room_now(r), why, seq) < 0)
 		return -1;
 	log_msg(r->log, to == PART_REFUSED || to == PART_UNKNOWN ? LOG_WARN : LOG_DEBUG, "outbox",
-		words_num(&subject, seq), "%s%s%s", state_name(to), *why ? ": " : "", why);
+		speech_num(&subject, seq), "%s%s%s", state_name(to), *why ? ": " : "", why);
 	return 0;
 }
 

@@ -1,16 +1,11 @@
-#include "channel/words.h"
+#include "channel/words-private.h"
 
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #define ARGS_MAX 5
 
-struct pair {
-	const char *zh, *en;
-};
-
-static const struct pair table[W_COUNT] = {
+static const struct words_pair table[W_COUNT] = {
 	[W_NOT_TAKEN] = { "排队已满（上限 {2} 条），有 {1} 条消息没有收下。请等前面的处理完再发，或用 /清空 腾出位置。",
 		"The queue is full (limit {2}); {1} message(s) were not taken. Send again when some are done, "
 		"or make room with /clear." },
@@ -247,7 +242,7 @@ static const struct pair table[W_COUNT] = {
 		"Your message waits. The question above is still open: reply with just the number." },
 };
 
-static const struct pair fails[] = {
+static const struct words_pair fails[] = {
 	[ENGINE_OK] = { "完成了。", "Done." },
 	[ENGINE_FAIL_CANCELLED] = { "任务被取消了。", "The task was cancelled." },
 	[ENGINE_FAIL_DEADLINE] = { "任务超过了时间上限，已停下。可以把它拆小一点再发。",
@@ -301,12 +296,11 @@ static const struct pair fails[] = {
 		"Something went wrong inside the program{d}. See kairo logs on the computer." },
 };
 
-/* Copies a template, replacing {1} to {5} by args and {d} by detail. */
-static int fill(struct str *out, const char *tmpl, const char *const *args, const char *detail)
+int words_fill(struct str *out, const char *tmpl, const char *const *args, const char *detail)
 {
 	size_t nargs = 0;
 
-	while (args && args[nargs])
+	while (args[nargs])
 		nargs++;
 	while (*tmpl) {
 		struct view lit = view_of(tmpl);
@@ -329,7 +323,7 @@ static int fill(struct str *out, const char *tmpl, const char *const *args, cons
 
 int words_put(struct str *out, enum control_language lang, enum word w, ...)
 {
-	const struct pair *p = &table[w];
+	const struct words_pair *p = &table[w];
 	const char *args[ARGS_MAX + 1] = { NULL };
 	va_list ap;
 	size_t n = 0;
@@ -339,11 +333,11 @@ int words_put(struct str *out, enum control_language lang, enum word w, ...)
 		n++;
 	va_end(ap);
 	if (lang != LANG_EN)
-		fill(out, p->zh, args, "");
+		words_fill(out, p->zh, args, "");
 	if (lang == LANG_AUTO)
 		str_adds(out, "\n");
 	if (lang != LANG_ZH)
-		fill(out, p->en, args, "");
+		words_fill(out, p->en, args, "");
 	return str_ok(out) ? 0 : -1;
 }
 
@@ -375,6 +369,7 @@ enum word words_unheard(enum heard h)
 
 int words_fail(struct str *out, enum control_language lang, enum engine_fail f, const char *detail)
 {
+	static const char *const none[] = { NULL };
 	struct str zh = STR_INIT(1024), en = STR_INIT(1024);
 	struct str safe = STR_INIT(1024);
 	int rc = -1;
@@ -389,11 +384,11 @@ int words_fail(struct str *out, enum control_language lang, enum engine_fail f, 
 	if (!str_ok(&safe) || !str_ok(&zh) || !str_ok(&en))
 		goto out;
 	if (lang != LANG_EN)
-		fill(out, fails[f].zh, NULL, str_cstr(&zh));
+		words_fill(out, fails[f].zh, none, str_cstr(&zh));
 	if (lang == LANG_AUTO)
 		str_adds(out, "\n");
 	if (lang != LANG_ZH)
-		fill(out, fails[f].en, NULL, str_cstr(&en));
+		words_fill(out, fails[f].en, none, str_cstr(&en));
 	rc = str_ok(out) ? 0 : -1;
 out:
 	str_release(&safe);
@@ -414,12 +409,6 @@ int words_span(struct str *out, enum control_language lang, int64_t ms)
 	if (m)
 		return str_addf(out, zh ? "%lld 分 %lld 秒" : "%lld min %lld s", m, s);
 	return str_addf(out, zh ? "%lld 秒" : "%lld s", s);
-}
-
-const char *words_num(struct words_num *hold, long long n)
-{
-	snprintf(hold->z, sizeof(hold->z), "%lld", n);
-	return hold->z;
 }
 
 size_t words_quote(struct view prompt)

@@ -4,6 +4,7 @@
 #define CHANNEL_WORDS_H
 
 #include "agent/engine.h"
+#include "agent/speech.h"
 #include "base/str.h"
 #include "channel/ears.h"
 
@@ -155,13 +156,16 @@ enum word {
 };
 
 /* Appends the text; what follows the word (strings) takes the places {1} to {5}, a NULL ends it
- * early. 0 or -1 (memory, ceiling). LANG_AUTO: both, Chinese first. */
+ * early; numbers by NUM(n). 0 or -1 (memory, ceiling). LANG_AUTO: both, Chinese first. */
 #define words(out, lang, ...) words_put((out), (lang), __VA_ARGS__, (const char *)NULL)
 int words_put(struct str *out, enum control_language lang, enum word w, ...)
 	__attribute__((sentinel));
 
 enum word words_choice(enum approval_choice c);
 enum word words_unheard(enum heard h); /* why a voice is not heard; never of HEARD_TEXT */
+
+/* What an engine says by itself: words_speech.c. */
+speech_fn words_speech;
 
 /* Why a turn failed, in one plain sentence, with the engine's detail. */
 int words_fail(struct str *out, enum control_language lang, enum engine_fail f, const char *detail);
@@ -183,12 +187,5 @@ int words_excerpt(struct str *out, struct view text, size_t max);
 int words_named(struct str *out, struct view text, size_t max);
 /* The same for an engine, which must have names and commands as they were written. */
 int words_line(struct str *out, struct view text, size_t max);
-
-struct words_num {
-	char z[24];
-};
-/* A number as an argument: NUM(n). */
-const char *words_num(struct words_num *hold, long long n);
-#define NUM(n) words_num(&(struct words_num){ "" }, (n))
 
 #endif

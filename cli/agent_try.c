@@ -11,6 +11,7 @@
 #include "base/db/db.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "channel/words.h"
 #include "cli/app.h"
 
 #define WORDS_MAX ((size_t)4096) /* bytes of a version's text */
@@ -191,6 +192,7 @@ int agent_try(struct loop *l, struct log *log, const struct agent_plan *plan, co
 	const struct acp_env env = {
 		.loop = l,
 		.log = log,
+		.speak = words_speech,
 		.name = plan->name,
 		.path = helper,
 		.argv = (const char *const *)plan->argv,

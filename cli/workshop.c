@@ -4,6 +4,7 @@
 
 #include "agent/acp/acp.h"
 #include "agent/react/react.h"
+#include "channel/words.h"
 #include "cli/agent.h"
 #include "cli/app.h"
 #include "cli/hooks.h"
@@ -169,6 +170,7 @@ static int open_react(struct workshop *w, struct config *cfg, struct err *e)
 		.db = w->db,
 		.http = w->model_http,
 		.tools = w->tools,
+		.speak = words_speech,
 		.model = model_choice_now(cfg),
 		.choice = &choice,
 		.system_extra = cfg->model.system_prompt,
@@ -229,6 +231,7 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 		.log = w->log,
 		.db = w->db,
 		.tools = w->tools,
+		.speak = words_speech,
 		.name = plan.name,
 		.path = helper,
 		.argv = (const char *const *)plan.argv,

@@ -89,6 +89,7 @@ struct acp {
 	struct loop *loop;
 	struct log *log;
 	struct tools *tools;
+	speech_fn *speak;
 	char *name, *path, *workspace, *login;
 	char **argv, **envp;
 
@@ -179,12 +180,12 @@ void acp_finish(struct acp *a, enum engine_fail fail, struct view detail);
 /* What an error answer means; code -32000 is a login that is missing. */
 void acp_finish_error(struct acp *a, const struct rpc_answer *answer, const char *what);
 
-/* In the language of the turn; both formats take the same arguments. Into the answer. */
-void acp_reply(struct acp *a, const char *zh, const char *en, ...)
-	__attribute__((format(printf, 2, 4), format(printf, 3, 4)));
-/* The same, in front of the answer that follows. */
-void acp_note(struct acp *a, const char *zh, const char *en, ...)
-	__attribute__((format(printf, 2, 4), format(printf, 3, 4)));
+/* A sentence with its arguments (strings), in the language of the turn. Into the answer. */
+#define acp_reply(a, ...) acp_put_reply((a), __VA_ARGS__, (const char *)NULL)
+void acp_put_reply(struct acp *a, enum speech s, ...) __attribute__((sentinel));
+/* The same as a paragraph in front of the answer that follows. */
+#define acp_note(a, ...) acp_put_note((a), __VA_ARGS__, (const char *)NULL)
+void acp_put_note(struct acp *a, enum speech s, ...) __attribute__((sentinel));
 /* A request of the turn begins; NULL: the agent is gone, and the turn ends. It is sent by acp_send,
  * within ms (0: however long it takes) or the turn ends too. */
 struct json_out *acp_request(struct acp *a, const char *method);

@@ -342,6 +342,7 @@ static int copy_settings(struct acp *a, const struct acp_env *env, struct err *e
 	a->loop = env->loop;
 	a->log = env->log;
 	a->tools = env->tools;
+	a->speak = env->speak;
 	a->offer = env->offer;
 	a->name = strdup(env->name);
 	a->path = strdup(env->path);

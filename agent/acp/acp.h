@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "agent/engine.h"
+#include "agent/speech.h"
 #include "base/db/db.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -35,6 +36,7 @@ struct acp_env {
 	struct log *log;
 	struct db *db; /* tables acp_* are migrated by acp_open */
 	struct tools *tools;
+	speech_fn *speak; /* words for what the engine says by itself */
 	const char *name; /* of the agent, for people and for telling sessions apart: "kimi" */
 	/* Everything below is copied. What is run: an absolute path, its argument vector and its
 	 * whole environment. */

@@ -5,8 +5,10 @@
 
 #include "agent/acp/acp-private.h"
 #include "agent/acp/form.h"
+#include "agent/say.h"
 
 #define TRIES_MAX 3 /* at one question of which so many must be chosen */
+#define WORD_MAX  ((size_t)64)
 
 struct form_call {
 	struct acp *acp;
@@ -15,11 +17,6 @@ struct form_call {
 	size_t at;
 	int tries;
 };
-
-static bool zh(const struct acp *a)
-{
-	return strcmp(a->language, "zh") == 0;
-}
 
 static void end(struct form_call *f)
 {
@@ -88,8 +85,9 @@ static void say_count(const struct form_call *f, const struct form_field *field,
 
 	if (!field->several || (field->min <= 1 && max == most))
 		return;
-	(void)str_addf(out, zh(f->acp) ? "\n（选 %zu 到 %zu 个）" : "\n(choose %zu to %zu)",
-		field->min, max);
+	(void)str_addc(out, '\n');
+	say(f->acp->speak, out, say_zh(f->acp->language), SPEECH_HOW_MANY,
+		NUM((long long)field->min), NUM((long long)max));
 }
 
 static void ask_next(struct form_call *f)
@@ -121,10 +119,9 @@ static void begin(struct form_call *f, const struct form_words *words)
 			f);
 }
 
-void forms_take(struct acp *a, const struct rpc_id *id, const struct json *params)
+static void take(struct acp *a, const struct rpc_id *id, const struct json *params,
+	const struct form_words *words)
 {
-	const struct form_words words = zh(a) ? (struct form_words){ "是", "否", "跳过" }
-	                                      : (struct form_words){ "Yes", "No", "Skip" };
 	struct form_call *f;
 	struct err e = ERR_INIT;
 
@@ -139,8 +136,8 @@ void forms_take(struct acp *a, const struct rpc_id *id, const struct json *param
 	}
 	f->acp = a;
 	f->id = *id;
-	if (form_read(&f->form, params, &words, &e) == 0) {
-		begin(f, &words);
+	if (form_read(&f->form, params, words, &e) == 0) {
+		begin(f, words);
 		return;
 	}
 	log_info(a->log, "acp", "a form is declined: %s", e.msg);
@@ -150,4 +147,22 @@ void forms_take(struct acp *a, const struct rpc_id *id, const struct json *param
 		acp_refuse(a, id, RPC_BAD_PARAMS, view_of(e.msg));
 		end(f);
 	}
+}
+
+void forms_take(struct acp *a, const struct rpc_id *id, const struct json *params)
+{
+	struct str yes = STR_INIT(WORD_MAX), no = STR_INIT(WORD_MAX), skip = STR_INIT(WORD_MAX);
+	bool zh = say_zh(a->language);
+
+	say(a->speak, &yes, zh, SPEECH_YES);
+	say(a->speak, &no, zh, SPEECH_NO);
+	say(a->speak, &skip, zh, SPEECH_SKIP);
+	if (str_ok(&yes) && str_ok(&no) && str_ok(&skip))
+		take(a, id, params,
+			&(struct form_words){ str_cstr(&yes), str_cstr(&no), str_cstr(&skip) });
+	else
+		acp_refuse(a, id, RPC_INTERNAL, VIEW("no memory"));
+	str_release(&yes);
+	str_release(&no);
+	str_release(&skip);
 }

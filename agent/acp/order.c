@@ -117,30 +117,46 @@ static int newest_first(const void *x, const void *y)
 
 static bool ask_page(struct acp *a, struct view cursor);
 
+/* "the title (2 h ago), open", as far as there is something to say. */
+static void say_listed(const struct acp *a, const struct listed *l, bool open, struct str *out)
+{
+	struct str title = STR_INIT(4096), age = STR_INIT(100), dated = STR_INIT(4096);
+	bool zh = say_zh(a->language);
+
+	say_words(&title, view_of(l->title[0] ? l->title : l->id), TITLE_CHARS);
+	if (l->at > 0) {
+		say_age(a->speak, &age, zh, loop_wall(a->loop) - l->at);
+		say(a->speak, &dated, zh, SPEECH_DATED, str_cstr(&title), str_cstr(&age));
+	} else {
+		(void)str_add(&dated, str_view(&title));
+	}
+	if (open)
+		say(a->speak, out, zh, SPEECH_CURRENT, str_cstr(&dated));
+	else
+		(void)str_add(out, str_view(&dated));
+	str_release(&title);
+	str_release(&age);
+	str_release(&dated);
+}
+
 static void show_list(struct acp *a)
 {
 	struct str line = STR_INIT(4096), mine = STR_INIT(STORE_SESSION_MAX);
-	bool zh = strcmp(a->language, "zh") == 0;
 
 	(void)store_get(a->store, a->name, a->conversation, a->workspace, &mine, NULL);
 	if (a->list.n == 0)
-		acp_reply(a, "这里还没有会话。", "There is no session here yet.");
+		acp_reply(a, SPEECH_NO_SESSIONS);
 	for (size_t i = 0; i < a->list.n && i < SHOWN_MAX; i++) {
 		const struct listed *l = &a->list.all[i];
 
 		str_reset(&line);
-		say_words(&line, view_of(l->title[0] ? l->title : l->id), TITLE_CHARS);
-		if (l->at > 0) {
-			(void)str_adds(&line, zh ? "（" : " (");
-			say_age(&line, zh, loop_wall(a->loop) - l->at);
-			(void)str_adds(&line, zh ? "）" : ")");
-		}
-		if (view_eqs(str_view(&mine), l->id))
-			(void)str_adds(&line, zh ? "，当前" : ", open");
-		acp_reply(a, "%zu. %s\n", "%zu. %s\n", i + 1, str_cstr(&line));
+		(void)str_addf(&line, "%zu. ", i + 1);
+		say_listed(a, l, view_eqs(str_view(&mine), l->id), &line);
+		(void)str_addc(&line, '\n');
+		acp_stream_say(a->stream, str_view(&line));
 	}
 	if (a->list.n > 0)
-		acp_reply(a, "发 /打开 2 回到第 2 个。", "/open 2 goes back to the second.");
+		acp_reply(a, SPEECH_OPEN_HOW);
 	str_release(&line);
 	str_release(&mine);
 	done(a);
@@ -150,8 +166,7 @@ static void show_list(struct acp *a)
 
 static void which(struct acp *a)
 {
-	acp_reply(a, "没有这个会话。请写上编号，例如 /打开 2；/会话 可以看全部。",
-		"There is no such session. Send its number, as /open 2; /sessions lists them.");
+	acp_reply(a, SPEECH_WHICH_SESSION);
 	done(a);
 }
 
@@ -168,8 +183,7 @@ static void open_session(struct acp *a, struct view id)
 		session_open(a, id);
 		return;
 	}
-	acp_reply(a, "现在用的智能体不能回到以前的会话。",
-		"This agent cannot go back to an earlier session.");
+	acp_reply(a, SPEECH_NO_GOING_BACK);
 	done(a);
 }
 
@@ -200,7 +214,7 @@ static void say_opened(struct acp *a)
 			title = a->list.all[i].title;
 	say_words(&shown, view_of(title), TITLE_CHARS);
 	approvals_forget(a->approvals, a->conversation);
-	acp_reply(a, "回到这个会话：%s", "Back in this session: %s", str_cstr(&shown));
+	acp_reply(a, SPEECH_BACK_IN_SESSION, str_cstr(&shown));
 	str_release(&shown);
 	done(a);
 }
@@ -276,7 +290,7 @@ static void begin_list(struct acp *a)
 		ask_list(a);
 		return;
 	}
-	acp_reply(a, "现在用的智能体不能列出会话。", "This agent cannot list its sessions.");
+	acp_reply(a, SPEECH_NO_LISTING);
 	done(a);
 }
 
@@ -300,12 +314,16 @@ static enum knob_kind knob_of(const struct acp *a)
 	return (enum knob_kind)(a->order - ORDER_MODEL);
 }
 
-/* Of the knob and of its command. */
-static const char *name_of(const struct acp *a)
+/* A sentence about the knob, whose name is its first argument. */
+static void reply_of_knob(struct acp *a, enum speech s, const char *second)
 {
-	static const char *const zh[KNOBS] = { "模型", "思考", "模式" };
+	static const enum speech names[KNOBS] = { SPEECH_KNOB_MODEL, SPEECH_KNOB_EFFORT,
+		SPEECH_KNOB_MODE };
+	struct str name = STR_INIT(100);
 
-	return strcmp(a->language, "zh") == 0 ? zh[knob_of(a)] : settle_name(knob_of(a));
+	say(a->speak, &name, say_zh(a->language), names[knob_of(a)]);
+	acp_reply(a, s, str_cstr(&name), second);
+	str_release(&name);
 }
 
 static void show_values(struct acp *a, const struct knob *knob)
@@ -316,27 +334,26 @@ static void show_values(struct acp *a, const struct knob *knob)
 		const struct knob_value *v = &knob->values[i];
 
 		str_reset(&line);
+		(void)str_addf(&line, "\n%zu. ", i + 1);
 		say_words(&line, v->value, KNOB_VALUE_MAX);
 		if (v->name.n > 0 && !view_eq(v->name, v->value)) {
 			(void)str_adds(&line, ": ");
 			say_words(&line, v->name, TITLE_CHARS);
 		}
-		acp_reply(a, "\n%zu. %s%s", "\n%zu. %s%s", i + 1, str_cstr(&line),
-			!view_eq(v->value, knob->now)    ? ""
-			: strcmp(a->language, "zh") == 0 ? "（当前）"
-							 : " (in use)");
+		if (view_eq(v->value, knob->now))
+			acp_reply(a, SPEECH_IN_USE, str_cstr(&line));
+		else
+			acp_stream_say(a->stream, str_view(&line));
 	}
 	str_release(&line);
 }
 
 static void show_knob(struct acp *a, const struct knob *knob)
 {
-	acp_reply(a, "%s可以选：", "%s, to choose from:", name_of(a));
+	reply_of_knob(a, SPEECH_KNOB_VALUES, NULL);
 	show_values(a, knob);
-	acp_reply(a, "\n\n发 /%s 编号或名字 来更换，/%s off 恢复默认。",
-		"\n\n/%s NUMBER or NAME changes it in this conversation, /%s off goes back to the "
-		"default.",
-		name_of(a), name_of(a));
+	acp_stream_say(a->stream, VIEW("\n\n"));
+	reply_of_knob(a, SPEECH_KNOB_HOW, NULL);
 	done(a);
 }
 
@@ -345,7 +362,7 @@ static void changed(struct acp *a)
 	struct str shown = STR_INIT(8192);
 
 	say_words(&shown, str_view(&a->setting.value), KNOB_VALUE_MAX);
-	acp_reply(a, "%s换成了 %s。", "The %s is now %s.", name_of(a), str_cstr(&shown));
+	reply_of_knob(a, SPEECH_KNOB_CHANGED, str_cstr(&shown));
 	str_release(&shown);
 	done(a);
 }
@@ -375,8 +392,7 @@ static void order_on_set(void *arg, const struct rpc_answer *answer)
 			changed(a);
 	} else if (answer->end == RPC_ERROR && answer->code != RPC_NO_LOGIN) {
 		say_words(&shown, answer->message, 200);
-		acp_reply(a, "智能体不接受：%s", "The agent does not take it: %s",
-			str_cstr(&shown));
+		acp_reply(a, SPEECH_NOT_ACCEPTED, str_cstr(&shown));
 		done(a);
 	} else {
 		acp_finish_error(a, answer, "the agent does not set it");
@@ -391,18 +407,12 @@ static void choose_later(struct acp *a, struct view value)
 	struct err e = ERR_INIT;
 
 	if (knob_of(a) == KNOB_MODE) {
-		acp_reply(a,
-			"智能体的后台任务还在按现在的模式进行，模式没有换。等它完成再换，或者发 /新对话 另开一段。",
-			"Background work of the agent still goes by the mode it has, which was not "
-			"changed. Change it when that is done, or begin anew with /new.");
+		acp_reply(a, SPEECH_MODE_STAYS);
 	} else if (keep(a, value, &e) < 0) {
 		not_kept(a, &e);
 		return;
 	} else {
-		acp_reply(a, "记下了；智能体的后台任务完成后，下一条消息起换%s。",
-			"Noted; the %s changes with your next message once the background work is "
-			"done.",
-			name_of(a));
+		reply_of_knob(a, SPEECH_KNOB_LATER, NULL);
 	}
 	done(a);
 }
@@ -421,8 +431,7 @@ static void choose(struct acp *a, const struct knob *knob)
 		settle_send(a, knob_of(a), knob, v->value, order_on_set);
 		return;
 	}
-	acp_reply(a, "没有这个选项。%s可以选：",
-		"That is not offered. %s, to choose from:", name_of(a));
+	reply_of_knob(a, SPEECH_KNOB_UNKNOWN, NULL);
 	show_values(a, knob);
 	done(a);
 }
@@ -440,9 +449,7 @@ static void choose_none(struct acp *a, const struct knob *knob)
 	} else if (settle_default(a, knob_of(a), &own) && knob_value(knob, str_view(&own))) {
 		settle_send(a, knob_of(a), knob, str_view(&own), order_on_set);
 	} else {
-		acp_reply(a, "已取消你的选择；默认的%s从下一个新对话开始用。",
-			"Your choice is taken back; the default %s is in force from the next /new on.",
-			name_of(a));
+		reply_of_knob(a, SPEECH_KNOB_TAKEN_BACK, NULL);
 		done(a);
 	}
 	str_release(&own);
@@ -458,8 +465,7 @@ static void turn_knob(struct acp *a)
 	struct knob knob;
 
 	if (!knobs_read(&a->here->knobs, knob_of(a), &knob)) {
-		acp_reply(a, "现在用的智能体没有%s可以选。", "This agent offers no choice of %s.",
-			name_of(a));
+		reply_of_knob(a, SPEECH_KNOB_NONE, NULL);
 		done(a);
 	} else if (a->arg.n == 0) {
 		show_knob(a, &knob);
@@ -516,39 +522,28 @@ static int run_new(struct acp *a, const char *conversation, bool zh, struct str 
 	if (store_forget(a->store, a->name, conversation, e) < 0)
 		return -1;
 	approvals_forget(a->approvals, conversation);
-	(void)str_adds(reply, zh ? "好，新的对话开始了。" : "A new conversation begins.");
-	if (goes_on)
-		(void)str_adds(reply, zh ? "之前的后台任务还在进行，完成后会告诉你。"
-					 : " Background work of the one before goes on; you will "
-					   "hear when it is done.");
+	say(a->speak, reply, zh, goes_on ? SPEECH_BEGUN_BUSY : SPEECH_BEGUN);
 	return 0;
 }
 
 /* What the agent has told of it, and nothing made of that: how full the context is counts no
  * tokens and costs nothing. */
-static void say_usage(const struct live *l, bool zh, struct str *reply)
+static void say_usage(speech_fn *speak, const struct live *l, bool zh, struct str *reply)
 {
 	if (l && l->counted)
-		(void)str_addf(reply,
-			zh ? "这个会话，从智能体启动算起：输入 %lld，输出 %lld 个 token。"
-			   : "This session, since the agent was started: %lld tokens in, %lld out.",
-			(long long)l->in, (long long)l->out);
+		say(speak, reply, zh, SPEECH_SESSION_USAGE, NUM(l->in), NUM(l->out));
 	else
-		(void)str_adds(reply, zh ? "用了多少 token：智能体没有给出。"
-					 : "Tokens used: the agent does not tell.");
+		say(speak, reply, zh, SPEECH_USAGE_UNTOLD);
+	(void)str_addc(reply, '\n');
 	if (l && l->cost[0])
-		(void)str_addf(reply,
-			zh ? "\n费用（智能体自己的说法）：%s" : "\nCost, as the agent tells it: %s",
-			l->cost);
+		say(speak, reply, zh, SPEECH_COST, l->cost);
 	else
-		(void)str_adds(reply,
-			zh ? "\n费用：智能体没有给出。" : "\nCost: the agent does not tell.");
-	if (l && l->sized)
-		(void)str_addf(reply,
-			zh ? "\n上下文：占用 %lld / %lld token（%lld%%），不是用量。"
-			   : "\nContext: %lld of %lld tokens are occupied (%lld%%); that is no usage.",
-			(long long)l->used, (long long)l->size,
-			(long long)(l->used * 100 / l->size));
+		say(speak, reply, zh, SPEECH_COST_UNTOLD);
+	if (l && l->sized) {
+		(void)str_addc(reply, '\n');
+		say(speak, reply, zh, SPEECH_CONTEXT, NUM(l->used), NUM(l->size),
+			NUM(l->used * 100 / l->size));
+	}
 }
 
 static int run_usage(struct acp *a, const char *conversation, bool zh, struct str *reply,
@@ -558,7 +553,7 @@ static int run_usage(struct acp *a, const char *conversation, bool zh, struct st
 	int rc = store_get(a->store, a->name, conversation, a->workspace, &session, e);
 
 	if (rc >= 0)
-		say_usage(rc ? session_find(a, str_view(&session)) : NULL, zh, reply);
+		say_usage(a->speak, rc ? session_find(a, str_view(&session)) : NULL, zh, reply);
 	str_release(&session);
 	return rc < 0 ? -1 : 0;
 }
@@ -567,7 +562,7 @@ int order_command(struct engine *g, enum engine_command cmd, const char *convers
 	struct view arg, const char *language, struct str *reply, struct err *e)
 {
 	struct acp *a = (struct acp *)g;
-	bool zh = language && strcmp(language, "zh") == 0;
+	bool zh = say_zh(language);
 
 	(void)arg;
 	switch (cmd) {

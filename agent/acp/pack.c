@@ -78,10 +78,10 @@ bool pack_take(struct acp *a, struct live *l, const struct json *update)
 
 void pack_over(struct acp *a)
 {
-	if (a->here->packs > 0)
-		acp_reply(a, "\n\n（十分钟没有听到压缩完成，不再等了。）",
-			"\n\n(Nothing was heard of its end for ten minutes; it is no longer waited "
-			"for.)");
+	if (a->here->packs > 0) {
+		acp_stream_say(a->stream, VIEW("\n\n"));
+		acp_reply(a, SPEECH_PACK_UNHEARD);
+	}
 	a->here->packs = 0;
 	acp_finish(a, ENGINE_OK, VIEW_NONE);
 }

@@ -54,8 +54,7 @@ static void finish_empty(struct acp *a)
 	if (a->denied || a->refused) {
 		finish_denied(a);
 	} else if (is_command(a)) {
-		acp_reply(a, "智能体收下了这个命令，没有说什么。",
-			"The agent has taken the command, and says nothing of it.");
+		acp_reply(a, SPEECH_TAKEN_SILENTLY);
 		acp_finish(a, ENGINE_OK, VIEW_NONE);
 	} else if (!seek_begin(a)) {
 		acp_finish(a, ENGINE_FAIL_AGENT_EMPTY, VIEW_NONE);
@@ -111,9 +110,10 @@ static void prompt_on_answer(void *arg, const struct rpc_answer *answer)
 	note_instructed(a);
 	known_usage(a, a->here, answer->result);
 	stop = stop_reason(answer->result);
-	if ((stop == STOP_TOKENS || acp_stream_cut(a->stream)) && !a->cancelled)
-		acp_reply(a, "\n\n（回答到了长度上限，后面没有了。）",
-			"\n\n(The answer reached its length limit and ends here.)");
+	if ((stop == STOP_TOKENS || acp_stream_cut(a->stream)) && !a->cancelled) {
+		acp_stream_say(a->stream, VIEW("\n\n"));
+		acp_reply(a, SPEECH_ANSWER_CUT);
+	}
 	finish_result(a, stop);
 }
 

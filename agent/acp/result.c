@@ -5,6 +5,7 @@
 
 #include "agent/acp/artifact.h"
 #include "agent/acp/output.h"
+#include "agent/say.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -26,14 +27,23 @@ void result_name(const struct task *k, struct str *out)
 	(void)text_visible(view_of(k->what[0] ? k->what : k->id), out);
 }
 
-static void say_what(const struct live *l, const struct task *k, struct str *out)
+/* A sentence about a task. */
+static void say_of(const struct acp *a, const struct live *l, enum speech s, const struct task *k,
+	struct str *out)
 {
-	if (l->zh)
-		(void)str_adds(out, k->failed ? "后台任务失败了：" : "后台任务完成了：");
-	else
-		(void)str_adds(out,
-			k->failed ? "Background task failed: " : "Background task finished: ");
-	result_name(k, out);
+	struct str name = STR_INIT(NOTICE_MAX);
+
+	result_name(k, &name);
+	say(a->speak, out, l->zh, s, str_cstr(&name));
+	str_release(&name);
+}
+
+/* What has become of it, ahead of what there is to show. */
+static void say_ended(const struct acp *a, const struct live *l, const struct task *k,
+	struct str *out)
+{
+	say_of(a, l, k->failed ? SPEECH_TASK_FAILED : SPEECH_TASK_DONE, k, out);
+	(void)str_adds(out, "\n\n");
 }
 
 /* As code, with a fence that it does not hold. */
@@ -71,9 +81,10 @@ static void add_result(struct acp *a, const struct live *l, const struct task *k
 	} else if (output_read(a->work->home, k->session, k->id, &raw, &cut, &e) == 0 &&
 		   text_safe(str_view(&raw), TEXT_KEEP_LF | TEXT_KEEP_TAB, &text) == 0 &&
 		   view_trim(str_view(&text)).n > 0) {
-		if (cut)
-			(void)str_adds(out, l->zh ? "（输出太长，这里只有最后 64 KiB）\n"
-						  : "(the last 64 KiB of its output)\n");
+		if (cut) {
+			say(a->speak, out, l->zh, SPEECH_OUTPUT_CUT);
+			(void)str_addc(out, '\n');
+		}
 		add_fenced(out, view_trim(str_view(&text)));
 		add_artifact(a, k, str_view(&text), out);
 	} else {
@@ -85,44 +96,43 @@ static void add_result(struct acp *a, const struct live *l, const struct task *k
 	str_release(&text);
 }
 
+/* The task is shown by its own output, since its agent could not look at it. */
+static void add_reason(const struct acp *a, const struct live *l, struct str *out)
+{
+	const char *reason = tasks_reason(a->work->tasks, view_of(l->id));
+	struct str shown = STR_INIT(8 * TASKS_REASON_MAX), safe = STR_INIT(8 * TASKS_REASON_MAX);
+
+	if (reason[0] && text_redact(view_of(reason), &shown) == 0) {
+		(void)text_visible(str_view(&shown), &safe);
+		(void)str_adds(out, "\n\n");
+		say(a->speak, out, l->zh, SPEECH_NOT_REVIEWED, str_cstr(&safe));
+	}
+	str_release(&shown);
+	str_release(&safe);
+}
+
 void result_tell(struct acp *a, struct task *k)
 {
 	const struct live *l = session_find(a, view_of(k->session));
-	const char *reason = tasks_reason(a->work->tasks, view_of(k->session));
-	struct str out = STR_INIT(NOTICE_MAX), shown = STR_INIT(8 * TASKS_REASON_MAX);
+	struct str out = STR_INIT(NOTICE_MAX);
 
 	if (l) {
-		say_what(l, k, &out);
-		(void)str_adds(&out, "\n\n");
+		say_ended(a, l, k, &out);
 		add_result(a, l, k, &out);
-		if (reason[0] && text_redact(view_of(reason), &shown) == 0) {
-			(void)str_adds(&out, l->zh ? "\n\n（智能体没能查看结果："
-						   : "\n\n(The agent could not look at it: ");
-			(void)text_visible(str_view(&shown), &out);
-			(void)str_adds(&out, l->zh ? "）" : ")");
-		}
+		add_reason(a, l, &out);
 		result_notice(a, l, view_trim(str_view(&out)));
 	}
 	task_told(k);
-	str_release(&shown);
 	str_release(&out);
 }
 
 void result_lost(struct acp *a, struct task *k, bool gone)
 {
-	static const char *const words[2][2] = {
-		{ "Nothing was heard of a background task for six hours, and it is no longer waited "
-		  "for; ask the agent how it is: ",
-			"后台任务六个小时没有消息，不再等它了；要知道它怎样了，可以问智能体：" },
-		{ "The agent has ended, and its background task with it: ",
-			"智能体的进程结束了，它的后台任务也断了：" },
-	};
 	const struct live *l = session_find(a, view_of(k->session));
 	struct str out = STR_INIT(NOTICE_MAX);
 
 	if (l) {
-		(void)str_adds(&out, words[gone][l->zh]);
-		result_name(k, &out);
+		say_of(a, l, gone ? SPEECH_TASK_DIED : SPEECH_TASK_UNHEARD, k, &out);
 		result_notice(a, l, str_view(&out));
 	}
 	task_told(k);
@@ -180,13 +190,12 @@ static void tell_left(struct acp *a, struct view line)
 	size_t m = view_find(key, '\t');
 	char *name = strndup(key.p ? key.p : "", m);
 	struct live l = { .key = name, .zh = view_eqs(view_cut(line, n), "zh") };
-	struct str out = STR_INIT(NOTICE_MAX);
+	struct str out = STR_INIT(NOTICE_MAX), what = STR_INIT(NOTICE_MAX);
 
-	(void)str_adds(&out,
-		l.zh ? "Kairo 停过，智能体那时的后台任务也断了："
-		     : "Kairo was ended, and with it what the agent did in the background: ");
-	(void)str_add(&out, view_from(key, m + 1));
+	(void)str_add(&what, view_from(key, m + 1));
+	say(a->speak, &out, l.zh, SPEECH_TASK_LEFT, str_cstr(&what));
 	result_notice(a, &l, str_view(&out));
+	str_release(&what);
 	str_release(&out);
 	free(name);
 }
@@ -211,10 +220,8 @@ static void tell_review(struct acp *a, const struct live *l, const struct task *
 {
 	struct str out = STR_INIT(NOTICE_MAX);
 
-	if (k) {
-		say_what(l, k, &out);
-		(void)str_adds(&out, "\n\n");
-	}
+	if (k)
+		say_ended(a, l, k, &out);
 	(void)str_add(&out, text);
 	result_notice(a, l, str_view(&out));
 	str_release(&out);

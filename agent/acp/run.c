@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/acp/acp-private.h"
+#include "agent/say.h"
 #include "base/text.h"
 
 #define REPLY_MAX   ((size_t)8192) /* of one sentence of the engine's own */
@@ -96,31 +97,26 @@ void acp_finish_error(struct acp *a, const struct rpc_answer *answer, const char
 
 /* --- Words of the engine ---------------------------------------------------------------------- */
 
-static void add_words(const struct acp *a, struct str *out, const char *zh, const char *en,
-	va_list ap)
-{
-	(void)str_addv(out, a->language && strcmp(a->language, "zh") == 0 ? zh : en, ap);
-}
-
-void acp_reply(struct acp *a, const char *zh, const char *en, ...)
+void acp_put_reply(struct acp *a, enum speech s, ...)
 {
 	struct str text = STR_INIT(REPLY_MAX);
 	va_list ap;
 
-	va_start(ap, en);
-	add_words(a, &text, zh, en, ap);
+	va_start(ap, s);
+	say_putv(a->speak, &text, say_zh(a->language), s, ap);
 	va_end(ap);
 	acp_stream_say(a->stream, str_view(&text));
 	str_release(&text);
 }
 
-void acp_note(struct acp *a, const char *zh, const char *en, ...)
+void acp_put_note(struct acp *a, enum speech s, ...)
 {
 	va_list ap;
 
-	va_start(ap, en);
-	add_words(a, &a->notes, zh, en, ap);
+	va_start(ap, s);
+	say_putv(a->speak, &a->notes, say_zh(a->language), s, ap);
 	va_end(ap);
+	(void)str_adds(&a->notes, "\n\n");
 }
 
 /* --- Requests of the turn --------------------------------------------------------------------- */

@@ -37,11 +37,7 @@ static void tell_unread(struct acp *a, const struct err *e)
 {
 	log_warn(a->log, "acp", "no MCP server is handed over: %s", e->msg);
 	(void)str_adds(&a->unserved, "any: " MCP_FILE " cannot be read");
-	acp_note(a,
-		"（" MCP_FILE
-		" 读不了，智能体这次没有 MCP 服务可用；在电脑上运行 kairo doctor 看原因。）\n\n",
-		"(" MCP_FILE " cannot be read, so the agent works without its MCP servers; kairo "
-		"doctor on the computer says why.)\n\n");
+	acp_note(a, SPEECH_NO_SERVERS, MCP_FILE);
 }
 
 void servers_load(struct acp *a)

@@ -76,7 +76,7 @@ static struct live *take_live(struct acp *a, struct view id)
 	}
 	free(l->key);
 	l->key = key;
-	l->zh = strcmp(a->language, "zh") == 0;
+	l->zh = say_zh(a->language);
 	return l;
 }
 
@@ -146,8 +146,7 @@ static bool is_gone(const struct rpc_answer *answer)
 static void begin_anew(struct acp *a)
 {
 	a->opening = OPENING_NEW;
-	acp_note(a, "（智能体那边之前的对话已经不在了，这是一段新的对话。）\n\n",
-		"(The agent no longer has our conversation; this is a new one.)\n\n");
+	acp_note(a, SPEECH_NEW_INSTEAD);
 }
 
 /* The conversation stays in the session that it has. */
@@ -156,9 +155,7 @@ static void not_opened(struct acp *a, const struct rpc_answer *answer)
 	struct str shown = STR_INIT(8192);
 
 	say_words(&shown, answer->message, 200);
-	acp_reply(a, "这个会话打不开：%s。现在的对话没有变。",
-		"That session cannot be opened: %s. This conversation stays as it was.",
-		str_cstr(&shown));
+	acp_reply(a, SPEECH_NOT_OPENED, str_cstr(&shown));
 	str_release(&shown);
 	acp_finish(a, ENGINE_OK, VIEW_NONE);
 }

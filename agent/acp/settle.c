@@ -142,15 +142,19 @@ static void settle_next(struct acp *a);
 
 static void refused(struct acp *a, struct view value)
 {
+	struct str asked = STR_INIT(NOTES_MAX), now = STR_INIT(NOTES_MAX);
 	struct knob knob;
 
 	/* Told once, not with every message. */
 	remember(a, a->setting.kind, a->setting.restored ? VIEW_NONE : value);
 	if (a->setting.restored || !knobs_read(&a->here->knobs, a->setting.kind, &knob))
 		return;
-	acp_note(a, "（智能体不接受 %s = %.*s，现在用的是 %.*s。）\n\n",
-		"(The agent does not take %s = %.*s; it goes on with %.*s.)\n\n",
-		names[a->setting.kind], VIEW_FMT(value), VIEW_FMT(knob.now));
+	(void)str_add(&asked, value);
+	(void)str_add(&now, knob.now);
+	acp_note(a, SPEECH_SETTING_REFUSED, names[a->setting.kind], str_cstr(&asked),
+		str_cstr(&now));
+	str_release(&asked);
+	str_release(&now);
 }
 
 static void settle_on_answer(void *arg, const struct rpc_answer *answer)
@@ -178,12 +182,7 @@ static bool busy(struct acp *a)
 {
 	if (a->setting.kind != KNOB_MODE)
 		return false;
-	acp_reply(a,
-		"模式改了，可是智能体的后台任务还在用原来的模式，这条消息没有处理。等它完成后再发，或者发 "
-		"/新对话 另开一段。",
-		"The mode was changed, but background work of the agent still goes by the old one, so "
-		"this message was not taken up. Send it again when that is done, or begin anew with "
-		"/new.");
+	acp_reply(a, SPEECH_MODE_BLOCKS);
 	acp_finish(a, ENGINE_OK, VIEW_NONE);
 	return true;
 }

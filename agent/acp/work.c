@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/say.h"
 #include "base/text.h"
 
 #define HOLD_TOLD_MS  15000  /* a message that is held so long is told of it */
@@ -93,16 +94,14 @@ bool work_hold(struct acp *a)
 	return true;
 }
 
-static struct view held_words(const struct acp *a)
+static void tell_held(struct acp *a)
 {
-	if (pack_runs(a, a->here))
-		return a->here->zh
-		               ? VIEW("智能体还在压缩对话，压缩完就处理你的消息。")
-		               : VIEW("The agent still compresses the conversation; your message "
-				      "is next.");
-	return a->here->zh ? VIEW("智能体还在看后台任务的结果，看完就处理你的消息。")
-	                   : VIEW("The agent still looks at what its background work has brought; "
-				  "your message is next.");
+	struct str words = STR_INIT(1024);
+
+	say(a->speak, &words, a->here->zh,
+		pack_runs(a, a->here) ? SPEECH_PACKING : SPEECH_REVIEWING);
+	result_notice(a, a->here, str_view(&words));
+	str_release(&words);
 }
 
 static void hold_longer(struct acp *a)
@@ -110,7 +109,7 @@ static void hold_longer(struct acp *a)
 	if (a->work->told)
 		tasks_doubt(a->work->tasks, view_of(a->here->id), loop_now(a->loop));
 	else
-		result_notice(a, a->here, held_words(a));
+		tell_held(a);
 	a->work->told = true;
 	hold_for(a, HOLD_DOUBT_MS);
 }

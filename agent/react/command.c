@@ -1,6 +1,5 @@
 #include "agent/react/react-private.h"
 
-#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,16 +17,8 @@ struct call {
 	struct str *reply;
 };
 
-/* In the user's language; both formats take the same arguments. */
-static void __attribute__((format(printf, 2, 4), format(printf, 3, 4)))
-say(const struct call *c, const char *zh, const char *en, ...)
-{
-	va_list ap;
-
-	va_start(ap, en);
-	(void)str_addv(c->reply, c->zh ? zh : en, ap);
-	va_end(ap);
-}
+/* A sentence with its arguments (strings) in the user's language. */
+#define reply(c, ...) say((c)->r->speak, (c)->reply, (c)->zh, __VA_ARGS__)
 
 int64_t react_today(const struct react *r)
 {
@@ -47,8 +38,25 @@ static int run_new(struct call *c, struct err *e)
 	if (history_begin(r->history, c->conversation, loop_wall(r->loop), e) < 0)
 		return -1;
 	approvals_forget(r->approvals, c->conversation);
-	say(c, "好，新的对话开始了。", "A new conversation begins.");
+	reply(c, SPEECH_BEGUN);
 	return 0;
+}
+
+/* "its first words (2 h ago, open)" */
+static void say_listed(const struct call *c, const struct history_item *item)
+{
+	struct str words = STR_INIT(4096), age = STR_INIT(100), when = STR_INIT(200);
+
+	say_words(&words, view_of(item->words), SHOWN_CHARS);
+	say_age(c->r->speak, &age, c->zh, loop_wall(c->r->loop) - item->touched_ms);
+	if (item->open)
+		say(c->r->speak, &when, c->zh, SPEECH_CURRENT, str_cstr(&age));
+	else
+		(void)str_add(&when, str_view(&age));
+	reply(c, SPEECH_DATED, str_cstr(&words), str_cstr(&when));
+	str_release(&words);
+	str_release(&age);
+	str_release(&when);
 }
 
 static int run_list(struct call *c, struct err *e)
@@ -59,20 +67,15 @@ static int run_list(struct call *c, struct err *e)
 	if (n < 0)
 		return -1;
 	if (n == 0) {
-		say(c, "还没有对话。", "There is no conversation yet.");
+		reply(c, SPEECH_NONE_YET);
 		return 0;
 	}
 	for (int i = 0; i < n; i++) {
 		(void)str_addf(c->reply, "%d. ", i + 1);
-		say_words(c->reply, view_of(list[i].words), SHOWN_CHARS);
-		say(c, "（", " (");
-		say_age(c->reply, c->zh, loop_wall(c->r->loop) - list[i].touched_ms);
-		if (list[i].open)
-			say(c, "，当前）\n", ", open)\n");
-		else
-			say(c, "）\n", ")\n");
+		say_listed(c, &list[i]);
+		(void)str_addc(c->reply, '\n');
 	}
-	say(c, "发 /打开 2 回到第 2 个。", "/open 2 goes back to the second.");
+	reply(c, SPEECH_OPEN_HOW);
 	return 0;
 }
 
@@ -80,44 +83,48 @@ static int run_open(struct call *c, struct err *e)
 {
 	struct history_item list[LISTED_MAX];
 	int n = history_list(c->r->history, c->conversation, list, LISTED_MAX, e);
+	struct str words = STR_INIT(4096);
 	unsigned long long i = 0;
 
 	if (n < 0)
 		return -1;
 	if (parse_u64(c->arg, &i) < 0 || i < 1 || i > (unsigned long long)n) {
-		say(c, "请写上编号，例如 /打开 2；/会话 可以看全部。",
-			"Which one? Send its number, as /open 2; /sessions lists them.");
+		reply(c, SPEECH_WHICH);
 		return 0;
 	}
 	if (history_switch(c->r->history, c->conversation, list[i - 1].session, e) < 0)
 		return -1;
 	approvals_forget(c->r->approvals, c->conversation);
-	say(c, "回到这个对话：", "Back in this conversation: ");
-	say_words(c->reply, view_of(list[i - 1].words), SHOWN_CHARS);
+	say_words(&words, view_of(list[i - 1].words), SHOWN_CHARS);
+	reply(c, SPEECH_BACK, str_cstr(&words));
+	str_release(&words);
 	return 0;
 }
 
 /* --- Usage ------------------------------------------------------------------------------------ */
 
-static void say_usage(const struct call *c, const struct history_usage *u)
+static void say_usage(const struct call *c, const struct history_usage *u, struct str *out)
 {
-	if (u->answers == 0) {
-		say(c, "没有用量", "nothing used");
-		return;
-	}
-	if (u->answers == u->unknown)
-		say(c, "未知，模型服务没有给出数字", "unknown: the model service gives no figures");
+	struct str tokens = STR_INIT(1024);
+
+	if (u->answers == 0)
+		say(c->r->speak, &tokens, c->zh, SPEECH_NOTHING_USED);
+	else if (u->answers == u->unknown)
+		say(c->r->speak, &tokens, c->zh, SPEECH_UNCOUNTED);
 	else
-		say(c, "输入 %llu（其中缓存 %llu），输出 %llu 个 token",
-			"%llu tokens in (%llu of them cached), %llu out", (unsigned long long)u->in,
-			(unsigned long long)u->cached, (unsigned long long)u->out);
+		say(c->r->speak, &tokens, c->zh, SPEECH_TOKENS, NUM((long long)u->in),
+			NUM((long long)u->cached), NUM((long long)u->out));
 	if (u->unknown > 0 && u->unknown < u->answers)
-		say(c, "，另有 %llu 次回答没有数字", ", and %llu answer(s) without figures",
-			(unsigned long long)u->unknown);
+		say(c->r->speak, out, c->zh, SPEECH_TOKENS_PARTLY, str_cstr(&tokens),
+			NUM((long long)u->unknown));
+	else
+		(void)str_add(out, str_view(&tokens));
+	str_release(&tokens);
 }
 
 static int run_usage(struct call *c, struct err *e)
 {
+	struct str in_all = STR_INIT(1024), of_day = STR_INIT(1024);
 	struct history_usage here, today;
 	struct react *r = c->r;
 	int64_t session;
@@ -126,10 +133,11 @@ static int run_usage(struct call *c, struct err *e)
 		history_get_usage(r->history, c->conversation, session, 0, &here, e) < 0 ||
 		history_get_usage(r->history, c->conversation, 0, react_today(r), &today, e) < 0)
 		return -1;
-	say(c, "这个对话：", "This conversation: ");
-	say_usage(c, &here);
-	say(c, "\n今天：", "\nToday: ");
-	say_usage(c, &today);
+	say_usage(c, &here, &in_all);
+	say_usage(c, &today, &of_day);
+	reply(c, SPEECH_USAGE, str_cstr(&in_all), str_cstr(&of_day));
+	str_release(&in_all);
+	str_release(&of_day);
 	return 0;
 }
 
@@ -156,26 +164,39 @@ static bool say_models(const struct call *c, const struct provider *p)
 	return true;
 }
 
+static void say_active(const struct call *c, const struct active *a)
+{
+	struct str which = STR_INIT(4096), now = STR_INIT(4096);
+
+	active_describe(a, &which);
+	say(c->r->speak, &now, c->zh, SPEECH_MODEL_NOW, str_cstr(&which));
+	if (a->set_up)
+		reply(c, SPEECH_MODEL_WINDOW, str_cstr(&now), NUM((long long)a->window));
+	else
+		(void)str_add(c->reply, str_view(&now));
+	str_release(&which);
+	str_release(&now);
+}
+
 static int show_models(struct call *c)
 {
-	const struct active *a = chosen(c->r);
 	struct str rest = STR_INIT(1024);
 	const struct provider *p;
 
-	say(c, "现在：", "Now: ");
-	active_describe(a, c->reply);
-	if (a->set_up)
-		say(c, "，窗口 %lld 个 token", ", window %lld tokens", (long long)a->window);
+	say_active(c, chosen(c->r));
 	if (!c->r->choice.look)
 		return 0;
-	say(c, "\n可以换成：", "\nAlso:");
+	(void)str_addc(c->reply, '\n');
+	reply(c, SPEECH_MODEL_ALSO);
 	for (size_t i = 0; (p = provider_at(i)); i++)
 		if (!say_models(c, p))
 			(void)str_addf(&rest, "%s%s", rest.n ? ", " : "", p->name);
-	if (rest.n)
-		say(c, "\n还没有存密钥：%s", "\nNo key is stored for: %s", str_cstr(&rest));
-	say(c, "\n发 /模型 名字，或 /模型 厂商/名字 来更换。",
-		"\n/model NAME or /model PROVIDER/NAME changes it.");
+	(void)str_addc(c->reply, '\n');
+	if (rest.n) {
+		reply(c, SPEECH_MODEL_NO_KEY, str_cstr(&rest));
+		(void)str_addc(c->reply, '\n');
+	}
+	reply(c, SPEECH_MODEL_HOW);
 	str_release(&rest);
 	return 0;
 }
@@ -201,6 +222,7 @@ static int read_choice(const struct call *c, const char **provider, char *name, 
 static int run_model(struct call *c, struct err *e)
 {
 	const struct react_choice *choice = &c->r->choice;
+	struct str which = STR_INIT(4096);
 	struct active *fresh = NULL;
 	struct react_model would;
 	const char *provider = "";
@@ -221,8 +243,9 @@ static int run_model(struct call *c, struct err *e)
 	active_close(&c->r->next);
 	c->r->next = fresh;
 	react_settle(c->r);
-	say(c, "换好了，从下一条消息起用：", "Changed, from the next message on: ");
-	active_describe(fresh, c->reply);
+	active_describe(fresh, &which);
+	reply(c, SPEECH_MODEL_CHANGED, str_cstr(&which));
+	str_release(&which);
 	return 0;
 }
 
@@ -241,7 +264,7 @@ int react_command(struct engine *g, enum engine_command cmd, const char *convers
 	struct call c = { .r = (struct react *)g, .conversation = conversation, .reply = reply };
 
 	c.arg = view_trim(arg);
-	c.zh = language && strcmp(language, "zh") == 0;
+	c.zh = say_zh(language);
 	if ((size_t)cmd >= sizeof(run) / sizeof(run[0]) || !run[cmd])
 		return err_set(e, E_UNSUPPORTED, "the built-in engine has no such command");
 	return run[cmd](&c, e);

@@ -1,5 +1,6 @@
 #include "agent/react/react-private.h"
 
+#include "agent/say.h"
 #include "base/text.h"
 
 /* Of one message of the transcript, in bytes: the model needs the thread, not every line. */
@@ -269,15 +270,8 @@ static void command_done(struct react *r, enum engine_fail fail, const char *why
 		react_finish(r, fail, why);
 		return;
 	}
-	if (react_zh(r))
-		(void)str_addf(&r->answer,
-			"前文已压缩成摘要，只原样保留最近一轮：约 %llu → %llu 个 token。",
-			(unsigned long long)r->compact.before, (unsigned long long)now);
-	else
-		(void)str_addf(&r->answer,
-			"The conversation before its latest round is a summary now: about %llu → %llu "
-			"tokens.",
-			(unsigned long long)r->compact.before, (unsigned long long)now);
+	say(r->speak, &r->answer, say_zh(r->language), SPEECH_COMPACTED,
+		NUM((long long)r->compact.before), NUM((long long)now));
 	react_finish(r, ENGINE_OK, "");
 }
 
@@ -292,8 +286,6 @@ void compact_command(struct react *r)
 		react_finish(r, ENGINE_FAIL_INTERNAL, e.msg);
 	if (rc != 0)
 		return;
-	(void)str_adds(&r->answer,
-		react_zh(r) ? "前文还很短，没有可压缩的内容。"
-			    : "There is nothing to compress: the conversation is short.");
+	say(r->speak, &r->answer, say_zh(r->language), SPEECH_NOTHING_TO_COMPACT);
 	react_finish(r, ENGINE_OK, "");
 }

@@ -42,6 +42,7 @@ struct react {
 	struct loop *loop;
 	struct log *log;
 	struct tools *tools;
+	speech_fn *speak;
 	char *extra, *workspace;
 	int64_t token_budget, idle_ms;
 	int max_iterations;
@@ -83,8 +84,7 @@ struct react {
 };
 
 /* react.c: the life of a turn. */
-bool react_zh(const struct react *r); /* the turn's language */
-void react_settle(struct react *r);   /* a model chosen meanwhile takes over, unless a turn runs */
+void react_settle(struct react *r); /* a model chosen meanwhile takes over, unless a turn runs */
 void react_step(struct react *r, enum react_state to);
 void react_emit(struct react *r, const struct engine_event *ev);
 /* The end is decided; it is reported from the loop. detail is made safe here. */

@@ -13,11 +13,6 @@
 static const char *const state_names[] = { "idle", "looking", "asking", "compacting", "working",
 	"ending" };
 
-bool react_zh(const struct react *r)
-{
-	return r->language && strcmp(r->language, "zh") == 0;
-}
-
 void react_step(struct react *r, enum react_state to)
 {
 	if (r->state != to)
@@ -331,6 +326,7 @@ int react_open(struct engine **out, const struct react_env *env, struct err *e)
 	r->log = env->log;
 	r->http = env->http;
 	r->tools = env->tools;
+	r->speak = env->speak;
 	if (copy_settings(r, env, e) < 0 || ask_open_model(r, &env->model, &r->active, e) < 0 ||
 		timer_new(&r->soon, env->loop, react_on_soon, r, e) < 0 ||
 		approvals_open(&r->approvals, e) < 0 || (r->tools && send_file_add(r, e) < 0) ||

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "agent/engine.h"
+#include "agent/speech.h"
 #include "base/clock.h"
 #include "base/db/db.h"
 #include "base/log.h"
@@ -45,6 +46,7 @@ struct react_env {
 	struct db *db;                     /* tables react_* are migrated by react_open */
 	struct http *http;                 /* pool for the model's host */
 	struct tools *tools;               /* NULL: no tools */
+	speech_fn *speak;                  /* words for what the engine says by itself */
 	struct react_model model;          /* copied */
 	const struct react_choice *choice; /* copied; NULL: the model cannot be changed */
 	const char *system_extra; /* operator's words appended to the system prompt, or NULL */

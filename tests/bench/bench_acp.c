@@ -12,6 +12,7 @@
 #include "base/db/db.h"
 #include "base/log.h"
 #include "base/loop.h"
+#include "channel/words.h"
 
 #define TURNS 200
 #define WARM  20
@@ -65,6 +66,7 @@ static void open_rig(struct rig *r)
 		.loop = r->loop,
 		.log = r->log,
 		.db = r->db,
+		.speak = words_speech,
 		.name = "bench",
 		.path = ACP_AGENT,
 		.argv = argv,

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "channel/words.h"
+
 static void answer(struct fix *f, const char *id)
 {
 	int choice = f->choice;
@@ -93,6 +95,7 @@ void open_engine(struct fix *f)
 		.log = f->log,
 		.db = f->db,
 		.tools = f->tools,
+		.speak = words_speech,
 		.name = "scripted",
 		.path = ACP_AGENT,
 		.argv = argv,

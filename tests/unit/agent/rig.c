@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "channel/words.h"
 #include "remove_tree.h"
 
 struct fix fix;
@@ -105,6 +106,7 @@ int setup(void **state)
 	fix.env.db = fix.db;
 	fix.env.http = fix.http;
 	fix.env.tools = fix.tools;
+	fix.env.speak = words_speech;
 	fix.env.model.base_url = fix.url;
 	fix.env.model.name = "test-model";
 	fix.env.model.api_key = KEY;

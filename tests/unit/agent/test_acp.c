@@ -16,6 +16,7 @@
 
 #include "agent/acp/child.h"
 #include "acp_rig.h"
+#include "channel/words.h"
 
 /* --- Turns ------------------------------------------------------------------------------------ */
 
@@ -451,6 +452,7 @@ static void a_program_that_is_not_there_is_told(void **state)
 	acp.loop = f->loop;
 	acp.log = f->log;
 	acp.db = f->db;
+	acp.speak = words_speech;
 	acp.name = "nothing";
 	acp.path = "/nonexistent/agent";
 	acp.argv = argv;

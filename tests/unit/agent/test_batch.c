@@ -18,6 +18,7 @@
 #include "agent/react/react.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "channel/words.h"
 #include "lm.h"
 #include "tools/host/native.h"
 #include "remove_tree.h"
@@ -135,6 +136,7 @@ static void open_engine(void)
 		.db = fix.db,
 		.http = fix.http,
 		.tools = fix.tools,
+		.speak = words_speech,
 		.model.base_url = fix.url,
 		.model.name = "test-model",
 		.workspace = fix.ws };

@@ -46,6 +46,60 @@ static void every_text_is_there_in_both_languages(void **state)
 	}
 }
 
+/* Of a speech with arguments that no text holds: which of them are in it, as bits. */
+static unsigned int spoken(bool zh, enum speech code)
+{
+	static const char *const args[SPEECH_ARGS_MAX + 1] = { "1001", "1002", "1003", NULL };
+	struct str s = STR_INIT(8192);
+	unsigned int used = 0;
+
+	assert_int_equal(0, words_speech(&s, zh, code, args));
+	check(&s, zh ? LANG_ZH : LANG_EN);
+	for (unsigned int i = 0; i < SPEECH_ARGS_MAX; i++)
+		if (strstr(str_cstr(&s), args[i]))
+			used |= 1U << i;
+	str_release(&s);
+	return used;
+}
+
+/* A frame around what is worded already has no words of its own. */
+static void every_speech_is_there_in_both_languages_with_the_same_arguments(void **state)
+{
+	(void)state;
+	for (int code = 0; code < SPEECH_COUNT; code++) {
+		static const char *const none[] = { NULL };
+		unsigned int zh = spoken(true, (enum speech)code);
+		struct str s = STR_INIT(8192);
+
+		assert_int_equal(zh, spoken(false, (enum speech)code));
+		assert_int_equal(0, zh & (zh + 1)); /* {2} never without {1} */
+		assert_int_equal(0, words_speech(&s, true, (enum speech)code, none));
+		if (code != SPEECH_DATED)
+			assert_true(has_cjk(str_view(&s)));
+		str_release(&s);
+	}
+}
+
+static void every_text_uses_the_same_arguments_in_both_languages(void **state)
+{
+	static const char *const args[] = { "1001", "1002", "1003", "1004", "1005" };
+
+	(void)state;
+	for (int w = 0; w < W_COUNT; w++) {
+		struct str zh = STR_INIT(8192), en = STR_INIT(8192);
+
+		assert_int_equal(0, words(&zh, LANG_ZH, (enum word)w, args[0], args[1], args[2],
+					    args[3], args[4]));
+		assert_int_equal(0, words(&en, LANG_EN, (enum word)w, args[0], args[1], args[2],
+					    args[3], args[4]));
+		for (size_t i = 0; i < sizeof(args) / sizeof(*args); i++)
+			assert_int_equal(strstr(str_cstr(&zh), args[i]) != NULL,
+				strstr(str_cstr(&en), args[i]) != NULL);
+		str_release(&zh);
+		str_release(&en);
+	}
+}
+
 static void every_failure_has_words_and_shows_its_detail(void **state)
 {
 	(void)state;
@@ -219,6 +273,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_text_is_there_in_both_languages),
+		cmocka_unit_test(every_text_uses_the_same_arguments_in_both_languages),
+		cmocka_unit_test(every_speech_is_there_in_both_languages_with_the_same_arguments),
 		cmocka_unit_test(every_failure_has_words_and_shows_its_detail),
 		cmocka_unit_test(names_in_a_failure_stand_in_code_spans),
 		cmocka_unit_test(an_unknown_failure_is_an_internal_one),

@@ -1,0 +1,114 @@
+/* agent/speech.h: what an engine says to a person by itself, as codes. The words to them stand in
+ * the one table of channel/, which whoever opens an engine hands to it. */
+#ifndef AGENT_SPEECH_H
+#define AGENT_SPEECH_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+#define SPEECH_ARGS_MAX 3
+
+enum speech {
+	/* How long ago */
+	SPEECH_JUST_NOW,
+	SPEECH_MINUTES_AGO, /* {1} minutes */
+	SPEECH_HOURS_AGO,   /* {1} hours */
+	SPEECH_DAYS_AGO,    /* {1} days */
+
+	/* Conversations and sessions */
+	SPEECH_BEGUN,
+	SPEECH_BEGUN_BUSY,  /* what the one before does in the background goes on */
+	SPEECH_DATED,       /* {1} what it is about, {2} how long ago: an entry of a list */
+	SPEECH_CURRENT,     /* {1} what is said of the one that is open */
+	SPEECH_OPEN_HOW,    /* under a list */
+	SPEECH_NONE_YET,    /* conversations */
+	SPEECH_WHICH,       /* of them */
+	SPEECH_BACK,        /* {1} what it is about */
+	SPEECH_NO_SESSIONS, /* the same of an agent's sessions */
+	SPEECH_WHICH_SESSION,
+	SPEECH_BACK_IN_SESSION, /* {1} its title */
+	SPEECH_NO_GOING_BACK,
+	SPEECH_NO_LISTING,
+	SPEECH_NOT_OPENED, /* {1} why */
+	SPEECH_NEW_INSTEAD,
+
+	/* Usage */
+	SPEECH_USAGE, /* {1} of this conversation, {2} of today; each of the next four */
+	SPEECH_NOTHING_USED,
+	SPEECH_UNCOUNTED,
+	SPEECH_TOKENS,        /* {1} in, {2} of them cached, {3} out */
+	SPEECH_TOKENS_PARTLY, /* {1} the tokens, {2} answers without figures */
+	SPEECH_SESSION_USAGE, /* {1} tokens in, {2} out */
+	SPEECH_USAGE_UNTOLD,
+	SPEECH_COST, /* {1} amount and currency */
+	SPEECH_COST_UNTOLD,
+	SPEECH_CONTEXT, /* {1} tokens used, {2} of how many, {3} percent */
+
+	/* The built-in engine's model */
+	SPEECH_MODEL_NOW,    /* {1} which */
+	SPEECH_MODEL_WINDOW, /* {1} the text so far, {2} tokens */
+	SPEECH_MODEL_ALSO,   /* over a list */
+	SPEECH_MODEL_NO_KEY, /* {1} providers */
+	SPEECH_MODEL_HOW,
+	SPEECH_MODEL_CHANGED, /* {1} which */
+	SPEECH_COMPACTED,     /* {1} tokens before, {2} after */
+	SPEECH_NOTHING_TO_COMPACT,
+
+	/* An agent's knobs: their names, which are those of the commands too */
+	SPEECH_KNOB_MODEL,
+	SPEECH_KNOB_EFFORT,
+	SPEECH_KNOB_MODE,
+	/* {1} one of these */
+	SPEECH_KNOB_VALUES, /* over a list */
+	SPEECH_KNOB_HOW,
+	SPEECH_KNOB_CHANGED, /* {2} the value */
+	SPEECH_KNOB_LATER,
+	SPEECH_KNOB_UNKNOWN, /* over a list */
+	SPEECH_KNOB_TAKEN_BACK,
+	SPEECH_KNOB_NONE,
+
+	SPEECH_IN_USE,       /* {1} a value of a list */
+	SPEECH_NOT_ACCEPTED, /* {1} why */
+	SPEECH_MODE_STAYS,
+	SPEECH_MODE_BLOCKS,
+	SPEECH_SETTING_REFUSED, /* {1} setting, {2} value, {3} the one in force */
+
+	/* An agent's turn */
+	SPEECH_NO_SERVERS, /* {1} file */
+	SPEECH_TAKEN_SILENTLY,
+	SPEECH_ANSWER_CUT,
+	SPEECH_PACKING, /* why a message waits */
+	SPEECH_REVIEWING,
+	SPEECH_PACK_UNHEARD,
+
+	/* An agent's background work; {1} what it does */
+	SPEECH_TASK_DONE,
+	SPEECH_TASK_FAILED,
+	SPEECH_TASK_UNHEARD,
+	SPEECH_TASK_DIED,
+	SPEECH_TASK_LEFT,
+	SPEECH_OUTPUT_CUT,
+	SPEECH_NOT_REVIEWED, /* {1} why */
+
+	/* Forms */
+	SPEECH_YES,
+	SPEECH_NO,
+	SPEECH_SKIP,
+	SPEECH_HOW_MANY, /* {1} at least, {2} at most */
+
+	SPEECH_COUNT
+};
+
+/* Appends the sentence, in Chinese or else in English; args takes the places {1} to {3} and ends
+ * with NULL. 0 or -1 (memory, ceiling). */
+typedef int speech_fn(struct str *out, bool zh, enum speech s, const char *const *args);
+
+struct speech_num {
+	char z[24];
+};
+/* A number as an argument: NUM(n). */
+const char *speech_num(struct speech_num *hold, long long n);
+#define NUM(n) speech_num(&(struct speech_num){ "" }, (n))
+
+#endif
