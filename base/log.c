@@ -147,6 +147,14 @@ out:
 
 /* --- The file --------------------------------------------------------------------------------- */
 
+/* Somebody who was killed, or the end of the disk, may have left half a line. */
+static bool is_torn(int fd, int64_t size)
+{
+	char last;
+
+	return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+}
+
 static int open_again(struct log *l, struct err *e)
 {
 	struct stat st;
@@ -157,7 +165,7 @@ static int open_again(struct log *l, struct err *e)
 	if (l->fd >= 0)
 		close(l->fd);
 	l->fd = fd;
-	l->torn = false;
+	l->torn = is_torn(fd, st.st_size);
 	return 0;
 }
 

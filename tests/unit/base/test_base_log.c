@@ -464,6 +464,23 @@ static void follows_its_name_when_others_move_the_file(void **state)
 	assert_non_null(strstr(content(f, "taken"), "one"));
 }
 
+static void half_a_line_of_the_program_before_is_ended_first(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+
+	assert_int_equal(file_replace(at(f, "kairo.log"), 0600, VIEW("2020-01-01T00:00:00.000Z wa"),
+				 &e),
+		0);
+	open_log(f, 0);
+	log_error(f->l, "r", "one");
+	assert_true(strncmp(content(f, "kairo.log"), "2020-01-01T00:00:00.000Z wa\n20", 30) == 0);
+	open_log(f, 0);
+	log_error(f->l, "r", "two");
+	assert_null(strstr(content(f, "kairo.log"), "\n\n"));
+	assert_non_null(strstr(content(f, "kairo.log"), "r: two\n"));
+}
+
 /* Its place is taken by something unsafe: the lines stay in the file that is open. */
 static void never_follows_a_symlink_put_in_its_place(void **state)
 {
@@ -638,6 +655,7 @@ int main(void)
 		T(the_cap_is_exact),
 		T(a_line_longer_than_the_cap_is_still_written),
 		T(goes_on_when_renaming_is_impossible),
+		T(half_a_line_of_the_program_before_is_ended_first),
 		T(follows_its_name_when_others_move_the_file),
 		T(never_follows_a_symlink_put_in_its_place),
 		T(a_full_disk_never_fails_the_caller),
