@@ -466,9 +466,12 @@ static int set_callbacks(struct http_call *c)
 	OPT(READFUNCTION, call_sends_body);
 	OPT(READDATA, c);
 	/* Without a body there is nothing to rewind, so here only a connection of its own helps.
-	 * One that is read on the way out would be lost to a kept connection that has died. */
-	if (c->body_size == 0 || c->body_read)
+	 * One that is read on the way out would be lost to a kept connection that has died. Such a
+	 * connection is not kept either: they would pile up beside those that are used again. */
+	if (c->body_size == 0 || c->body_read) {
 		OPT(FRESH_CONNECT, 1L);
+		OPT(FORBID_REUSE, 1L);
+	}
 	return 0;
 }
 

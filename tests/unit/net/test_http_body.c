@@ -165,7 +165,8 @@ static void sends_it_encrypted(void **state)
 	got_release(&s.got);
 }
 
-/* A kept connection may have died, and what has been read cannot be read again. */
+/* A kept connection may have died, and what has been read cannot be read again. Nor is one kept
+ * for the next that would make its own. */
 static void goes_out_on_a_connection_of_its_own(void **state)
 {
 	struct source s = SOURCE(100);
@@ -177,6 +178,9 @@ static void goes_out_on_a_connection_of_its_own(void **state)
 	env_get(&v, "/", &g);
 	run(&v, &s);
 	assert_int_equal(s.got.fail, HTTP_OK_);
+	assert_int_equal(server_accepted(v.s), 2);
+	WAIT(v.l, server_open_now(v.s) == 1);
+	env_get(&v, "/", &g);
 	assert_int_equal(server_accepted(v.s), 2);
 	env_close(&v);
 	got_release(&g);
