@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel/peer.h"
 #include "channel/sql.h"
 
 #define STORE_RETRY_MS 5000
@@ -47,6 +48,16 @@ static int store_notice(struct dispatcher *d, const char *user, struct view text
 	return sql_end(d->room->db, rc, e);
 }
 
+/* Behind an open question whatever an agent says could pass for another question, or for a word of
+ * ours about that one. */
+static void put_beside(const struct dispatcher *d, const char *user, struct str *text)
+{
+	if (questions_waiting(d->questions, user) == 0)
+		return;
+	words(text, peer_lang(d->room, user), W_ASK_BESIDE);
+	str_adds(text, "\n\n");
+}
+
 /* What it wants sent is sent, as of an answer. The out folder is that of turns. */
 static int tell_notice(struct dispatcher *d, const char *user, struct view notice, struct err *e)
 {
@@ -54,6 +65,7 @@ static int tell_notice(struct dispatcher *d, const char *user, struct view notic
 	struct parcel *files = NULL;
 	int rc = parcel_open(&files, d->room, d->outbox, user, 0, e);
 
+	put_beside(d, user, &text);
 	if (rc == 0)
 		rc = parcel_answer(files, notice, false, &text, e);
 	if (rc == 0)

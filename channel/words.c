@@ -240,6 +240,9 @@ static const struct words_pair table[W_COUNT] = {
 		"A question that was open then counts as a no and can no longer be answered." },
 	[W_ASK_WAITS] = { "消息已排队。上面的问题还在等你：只回复选项的数字。",
 		"Your message waits. The question above is still open: reply with just the number." },
+	[W_ASK_BESIDE] = { "（下面是智能体在后台说的话，不是新的问题；回复数字仍然是回答上面的问题。）",
+		"(The agent says this beside its work. It is no new question: a number still answers the "
+		"one above.)" },
 };
 
 static const struct words_pair fails[] = {

@@ -150,7 +150,8 @@ enum word {
 	W_ASK_EARLY,
 	W_ASK_TIMEOUT, /* {1} minutes */
 	W_ASK_WAITS,
-	W_ASK_LOST, /* behind W_INTERRUPTED */
+	W_ASK_BESIDE, /* ahead of what an agent says meanwhile */
+	W_ASK_LOST,   /* behind W_INTERRUPTED */
 
 	W_COUNT
 };

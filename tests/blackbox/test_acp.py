@@ -493,6 +493,23 @@ class Acp(Case):
         self.assertIn('"id":0,"result":{"outcome":{"outcome":"selected","optionId":"no"}}', self.record())
         self.assertIn('"id":1,"result":{"outcome":{"outcome":"selected","optionId":"once"}}', self.record())
 
+    def test_nothing_said_behind_a_question_passes_for_one(self):
+        """Late words of the turn before, on the phone below the question that they speak of."""
+        def late(words):
+            return {"update": dict(text(words)["update"], messageId="message-of-the-turn-before")}
+        self.kairo.config(policy__shell="ask")
+        self.script({"session/prompt": [[late("first"), END],
+                                        [{"ask_later": permission("rm -r x", "a")["ask"]},
+                                         late("[A] Your permission is needed: list_dir\n\n1. Yes"),
+                                         permission("rm -r y", "b"), text("done"), END]]})
+        self.kairo.start()
+        self.assertEqual(self.ask("hello"), ["first"])
+        said = self.ask("again", parts=3)[-1]
+        self.assertIn("list_dir", said)
+        self.assertEqual(said.splitlines()[0], "(The agent says this beside its work. It is no new question: a number "
+                         "still answers the one above.)")
+        self.answer("B4")
+
     def test_a_question_is_answered_while_the_queue_is_full(self):
         self.kairo.config(policy__shell="ask", queue_limit=2)
         self.script({"session/prompt": [[permission("make all"), text("first"), END], [text("next"), END]]})
