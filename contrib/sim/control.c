@@ -12,7 +12,8 @@
 #include "watch.h"
 #include "world.h"
 
-#define OUT_MAX ((size_t)128 << 20)
+#define OUT_MAX  ((size_t)128 << 20)
+#define TIME_MAX (INT64_MAX / 4) /* ms: the clock and any two of them still add up */
 
 /* --- Requests and answers --------------------------------------------------------------------- */
 struct ask {
@@ -225,8 +226,10 @@ static int post_clock(struct ask *a)
 {
 	int64_t ms = 0;
 
-	if (json_get_int(a->j, "advance_ms", JSON_REQUIRED, 0, INT64_MAX / 4, &ms, &a->e) < 0)
+	if (json_get_int(a->j, "advance_ms", JSON_REQUIRED, 0, TIME_MAX, &ms, &a->e) < 0)
 		return -1;
+	if (sim_now(a->sim) > TIME_MAX - ms)
+		return err_set(&a->e, E_FORMAT, "advance_ms: the clock does not go so far");
 	sim_advance(a->sim, ms);
 	json_put_int(&a->w, "now_ms", sim_now(a->sim));
 	return 0;
@@ -241,7 +244,7 @@ static const struct setting {
 	{ AT(hold_ms), 0, 600000 },
 	{ AT(batch), 1, 1000 },
 	{ AT(quota), 0, 1000000 },
-	{ AT(window_ms), 0, INT64_MAX },
+	{ AT(window_ms), 0, TIME_MAX },
 	{ AT(text_cap), 1, 1000000 },
 	{ AT(text_over), 0, 2 },
 	{ AT(answer_shape), 0, 3 },
@@ -250,11 +253,11 @@ static const struct setting {
 	{ AT(strict_headers), 0, 1 },
 	{ AT(retry_counts), 0, 1 },
 	{ AT(auto_confirm), 0, 1 },
-	{ AT(qr_life_ms), 0, INT64_MAX / 4 },
-	{ AT(void_delay_ms), 0, INT64_MAX / 4 },
+	{ AT(qr_life_ms), 0, TIME_MAX },
+	{ AT(void_delay_ms), 0, TIME_MAX },
 	{ AT(refuse_tokens), 0, 1 },
-	{ AT(ticket_life_ms), 1, INT64_MAX / 4 },
-	{ AT(typing_show_ms), 0, INT64_MAX / 4 },
+	{ AT(ticket_life_ms), 1, TIME_MAX },
+	{ AT(typing_show_ms), 0, TIME_MAX },
 	{ AT(upload_token), 0, 1 },
 	{ AT(model_delay_ms), 0, 60000 },
 };
@@ -323,10 +326,13 @@ static int post_revoke(struct ask *a)
 {
 	struct view id = opt_str(a->j, "bot", NULL);
 	struct bot *b = id.n ? bot_by_id(a->sim, id) : bot_newest(a->sim);
+	int64_t ms = 0;
 
 	if (!b)
 		return err_set(&a->e, E_NOTFOUND, "no such bot");
-	bot_void(a->sim, b, opt_int(a->j, "delay_ms", 0));
+	if (json_get_int(a->j, "delay_ms", JSON_OPTIONAL, 0, TIME_MAX, &ms, &a->e) < 0)
+		return -1;
+	bot_void(a->sim, b, ms);
 	json_put_z(&a->w, "bot", b->id);
 	return 0;
 }

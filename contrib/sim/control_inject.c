@@ -88,6 +88,8 @@ static int read_duplicate(struct order *o, const struct json *j, struct err *e)
 
 	if (rc <= 0 || json_get_enum(j, "form", JSON_OPTIONAL, forms, &form, e) < 0)
 		return rc;
+	if (o->count != 1) /* the first could push the original out of the log */
+		return err_set(e, E_FORMAT, "count: a message is repeated once a call");
 	m = world_inbound(o->bot, view_of(id));
 	if (!m)
 		return err_set(e, E_NOTFOUND, "dup_of: no message with this id");
@@ -128,10 +130,11 @@ static int read_quote(struct sim *s, struct order *o, const struct json *j, stru
 
 static int read_content(struct sim *s, struct order *o, const struct json *j, struct err *e)
 {
-	const struct json *media = NULL;
+	const struct json *media = NULL, *extra = NULL;
 	int rc = json_get_object(j, "media", JSON_OPTIONAL, &media, e);
 
-	if (rc < 0 || print_member(j, "raw", &o->raw, &o->spec.raw, e) < 0 ||
+	if (rc < 0 || json_get_object(j, "extra", JSON_OPTIONAL, &extra, e) < 0 ||
+		print_member(j, "raw", &o->raw, &o->spec.raw, e) < 0 ||
 		print_member(j, "extra", &o->extra, &o->spec.extra, e) < 0)
 		return -1;
 	o->spec.text = opt_str(j, "text", NULL);

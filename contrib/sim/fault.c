@@ -177,22 +177,47 @@ static int read_body(struct fault *f, const struct json *j, struct err *e)
 	return opt_bytes(j, "body", &f->body, e) < 0 ? -1 : 0;
 }
 
+static int read_numbers(struct fault *f, const struct json *j, struct err *e)
+{
+	int64_t status = f->status ? f->status : 500;
+
+	f->times = 1;
+	f->bytes = -1;
+	f->ms = f->kind == F_SLOW ? 10 : 1000;
+	if (json_get_int(j, "times", JSON_OPTIONAL, -1, INT64_MAX, &f->times, e) < 0 ||
+		json_get_int(j, "after", JSON_OPTIONAL, 0, INT64_MAX, &f->after, e) < 0 ||
+		json_get_int(j, "delay_ms", JSON_OPTIONAL, 0, WAIT_MAX, &f->delay_ms, e) < 0 ||
+		json_get_int(j, "ms", JSON_OPTIONAL, 0, WAIT_MAX, &f->ms, e) < 0 ||
+		json_get_int(j, "bytes", JSON_OPTIONAL, -1, INT64_MAX, &f->bytes, e) < 0 ||
+		json_get_int(j, "status", JSON_OPTIONAL, 100, 999, &status, e) < 0)
+		return -1;
+	f->status = (int)status;
+	return 0;
+}
+
+/* What is put into an answer must leave it JSON: these kinds are about what it says. */
+static int check_value(const struct fault *f, struct err *e)
+{
+	bool needed = f->kind == F_TIMEOUT || f->kind == F_CURSOR;
+
+	if (!needed && (f->kind != F_BAD_MESSAGE || !f->body.n))
+		return 0;
+	return json_check(str_view(&f->body), &json_limits_wire, NULL) < 0
+	               ? err_set(e, E_FORMAT, "%s: give any JSON", needed ? "value" : "body")
+	               : 0;
+}
+
 static int read_fault(struct fault *f, const struct json *j, struct err *e)
 {
 	if (read_kind(f, opt_str(j, "kind", ""), e) < 0 ||
 		read_endpoint(f, opt_str(j, "endpoint", "*"), e) < 0 || read_headers(f, j, e) < 0 ||
-		read_body(f, j, e) < 0 || opt_bytes(j, "from", &f->from, e) < 0)
+		read_body(f, j, e) < 0 || opt_bytes(j, "from", &f->from, e) < 0 ||
+		read_numbers(f, j, e) < 0 || check_value(f, e) < 0)
 		return -1;
-	f->times = opt_int(j, "times", 1);
-	f->after = opt_int(j, "after", 0);
 	f->when = kinds[f->kind].when;
 	if (view_eqs(opt_str(j, "when", ""), "messages"))
 		f->when = WHEN_MESSAGES;
 	f->process = opt_bool(j, "process", !kinds[f->kind].early);
-	f->delay_ms = opt_int(j, "delay_ms", 0);
-	f->ms = opt_int(j, "ms", f->kind == F_SLOW ? 10 : 1000);
-	f->bytes = opt_int(j, "bytes", -1);
-	f->status = (int)opt_int(j, "status", f->status ? f->status : 500);
 	f->match = copy_str(j, "match");
 	f->type = copy_str(j, "type");
 	f->form = copy_str(j, "form");

@@ -106,7 +106,7 @@ static char *headers_json(const struct hreq *r)
 		size_t times = 1;
 
 		for (size_t k = 0; k < i && hreq_header_at(r, k, &earlier, &dummy); k++)
-			times += strcasecmp(earlier, name) == 0;
+			times += strncasecmp(earlier, name, 128) == 0;
 		snprintf(again, sizeof(again), "%.128s", name);
 		if (times > 1)
 			snprintf(again, sizeof(again), "%.128s (%zu)", name, times);

@@ -128,7 +128,7 @@ out:
 
 int main(int argc, char **argv)
 {
-	struct sim_opts o = { .model_delay_ms = -1 };
+	struct sim_opts o = { .hold_ms = -1, .model_delay_ms = -1 };
 	struct err e = ERR_INIT;
 	char path[PATH_SIZE];
 	int rc = read_options(argc, argv, &o);

@@ -293,19 +293,24 @@ static int read_events(struct step *s, const struct json *list, struct err *e)
 	return 0;
 }
 
-static void read_manner(struct step *s, const struct json *j, const struct sim *sim)
+static int read_manner(struct step *s, const struct json *j, const struct sim *sim, struct err *e)
 {
+	int64_t status = 200;
 	struct view type = opt_str(j, "type", NULL);
 
-	s->status = (int)opt_int(j, "status", 200);
-	s->first_ms = opt_int(j, "first_ms", 0);
-	s->delay_ms =
-		opt_int(j, "delay_ms", opt_bool(j, "demo", false) ? sim->set.model_delay_ms : 0);
+	s->first_ms = 0;
+	s->delay_ms = opt_bool(j, "demo", false) ? sim->set.model_delay_ms : 0;
+	if (json_get_int(j, "first_ms", JSON_OPTIONAL, 0, WAIT_MAX, &s->first_ms, e) < 0 ||
+		json_get_int(j, "delay_ms", JSON_OPTIONAL, 0, WAIT_MAX, &s->delay_ms, e) < 0 ||
+		json_get_int(j, "status", JSON_OPTIONAL, 100, 999, &status, e) < 0)
+		return -1;
+	s->status = (int)status;
 	s->stall = opt_bool(j, "stall", false);
 	s->cut = opt_bool(j, "cut", false);
 	s->reset = opt_bool(j, "reset", false);
 	s->demo = opt_bool(j, "demo", false);
 	s->type = type.p ? dup_view(type) : NULL;
+	return 0;
 }
 
 static int read_headers(struct step *s, const struct json *j, struct err *e)
@@ -339,8 +344,7 @@ int step_from_json(struct step *s, const struct json *j, const struct sim *sim, 
 	const struct json *events = NULL;
 	int rc;
 
-	read_manner(s, j, sim);
-	if (read_headers(s, j, e) < 0 ||
+	if (read_manner(s, j, sim, e) < 0 || read_headers(s, j, e) < 0 ||
 		json_get_array(j, "tool_calls", JSON_OPTIONAL, 128, &p.calls, e) < 0 ||
 		json_get_array(j, "events", JSON_OPTIONAL, 100000, &events, e) < 0)
 		return -1;

@@ -172,12 +172,16 @@ static int put_inline(struct json_out *w, const struct source *q, struct err *e)
 {
 	struct view title = q->text.p ? q->text : q->label;
 	struct json *list = NULL;
+	int rc = 0;
 
 	json_put_str(w, "title", view_cut(title, utf8_cut_chars(title, TITLE_MAX)));
 	if (q->items.p) {
 		if (json_read(&list, q->items, &json_limits_wire, e) < 0)
 			return -1;
-		json_put_json(w, "message_item", json_first(list));
+		if (json_first(list))
+			json_put_json(w, "message_item", json_first(list));
+		else
+			rc = err_set(e, E_CONFLICT, "quote: this message has no item");
 		json_free(&list);
 	} else if (q->item.p) {
 		json_put_raw(w, "message_item", q->item);
@@ -191,7 +195,7 @@ static int put_inline(struct json_out *w, const struct source *q, struct err *e)
 		json_close(w);
 		json_close(w);
 	}
-	return 0;
+	return rc;
 }
 
 static void put_reference(struct json_out *w, const struct source *q, enum style style, bool number)

@@ -195,7 +195,8 @@ static struct delivery *record(struct call *c, const struct outgoing *o)
 {
 	const struct delivery *earlier =
 		o->client_id.n ? delivery_by_client_id(c->sim, c->bot, o->to, o->client_id) : NULL;
-	struct delivery *d = delivery_new(c->sim, c->bot, o->to, NULL);
+	int attempts = earlier ? earlier->attempts + 1 : 1;
+	struct delivery *d = delivery_new(c->sim, c->bot, o->to, NULL); /* may forget the earlier */
 	struct str item = STR_INIT(SIM_BODY_MAX);
 	struct view text = o->text;
 
@@ -203,8 +204,7 @@ static struct delivery *record(struct call *c, const struct outgoing *o)
 		return NULL;
 	if (c->sim->set.text_over == OVER_CUT)
 		text = view_cut(text, utf8_cut_chars(text, (size_t)c->sim->set.text_cap));
-	if (earlier)
-		d->attempts = earlier->attempts + 1;
+	d->attempts = attempts;
 	d->text = text.p ? dup_view(text) : NULL;
 	d->client_id = o->client_id.p ? dup_view(o->client_id) : NULL;
 	d->run_id = o->run_id.p ? dup_view(o->run_id) : NULL;

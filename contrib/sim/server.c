@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "small.h"
+
 #define CONNS_MAX   256
 #define HEAD_MAX    ((size_t)64 << 10)
 #define HEADERS_MAX 64
@@ -136,6 +138,13 @@ static void percent_decode(char *s)
 	*to = '\0';
 }
 
+/* RFC 9110, 5.6.2; the letters of what names a method or a header. */
+static bool is_token(const char *s)
+{
+	return *s && all_of(view_of(s), "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+					"ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+}
+
 static int parse_request_line(struct hreq *r, char *line)
 {
 	char *sp1 = strchr(line, ' '), *sp2 = sp1 ? strchr(sp1 + 1, ' ') : NULL, *q;
@@ -143,7 +152,8 @@ static int parse_request_line(struct hreq *r, char *line)
 	if (!sp2 || sp1 == line || sp1[1] != '/')
 		return -1;
 	*sp1 = *sp2 = '\0';
-	if (strcmp(sp2 + 1, "HTTP/1.1") != 0 && strcmp(sp2 + 1, "HTTP/1.0") != 0)
+	if (!is_token(line) ||
+		(strcmp(sp2 + 1, "HTTP/1.1") != 0 && strcmp(sp2 + 1, "HTTP/1.0") != 0))
 		return -1;
 	r->keep = sp2[8] == '1';
 	r->method = line;
@@ -163,6 +173,8 @@ static int parse_header_line(struct hreq *r, char *line)
 	if (!colon || colon == line || r->nheaders == HEADERS_MAX)
 		return -1;
 	*colon++ = '\0';
+	if (!is_token(line))
+		return -1;
 	while (*colon == ' ' || *colon == '\t')
 		colon++;
 	for (end = colon + strlen(colon); end > colon && (end[-1] == ' ' || end[-1] == '\t');)
@@ -578,6 +590,8 @@ void hreq_slow_body(struct hreq *r, size_t bytes, int64_t ms)
 	struct timeval tick = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 	int little = (int)READ_AHEAD;
 
+	if (ms < 1) /* libevent divides by it */
+		tick = (struct timeval){ .tv_usec = 1000 };
 	r->pace =
 		ev_token_bucket_cfg_new(bytes, bytes, EV_RATE_LIMIT_MAX, EV_RATE_LIMIT_MAX, &tick);
 	if (r->pace)

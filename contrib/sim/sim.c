@@ -33,7 +33,7 @@ static void sim_on_tick(void *arg)
 static void set_defaults(struct sim *s)
 {
 	s->set = (struct settings){
-		.hold_ms = s->o.hold_ms > 0 ? s->o.hold_ms : 25000,
+		.hold_ms = s->o.hold_ms >= 0 ? s->o.hold_ms : 25000,
 		.batch = 100,
 		.quota = 10,
 		.window_ms = DAY_MS,

@@ -11,6 +11,8 @@
 
 #define SIM_BODY_MAX ((size_t)64 << 20) /* of a request, the CDN's aside */
 
+#define WAIT_MAX ((int64_t)7 * 24 * 3600 * 1000) /* ms that anything may be told to wait */
+
 char *dup_view(struct view v); /* NULL when out of memory */
 void plain_ascii(char *s);     /* other bytes become '?'; NULL is fine */
 bool all_of(struct view v, const char *set);

@@ -39,6 +39,12 @@ class Transport(SimTest):
         self.sim.post("fault/clear", id=n)
         self.assertEqual(self.c.call("getupdates", {"get_updates_buf": ""})[0], 200)
 
+    def test_a_token_is_lost_once_or_for_good(self):
+        for times, answers in ((1, [-14, None, None]), (-1, [-14, -14, -14])):
+            self.fault("getupdates", "expired", times=times)
+            self.assertEqual([self.c.ask("getupdates", {"get_updates_buf": ""}).get("errcode") for _ in range(3)],
+                             answers)
+
     def test_a_status_with_body_and_headers(self):
         self.fault("sendmessage", "status", status=429, body="slow down", type="text/plain",
                    headers={"Retry-After": "7"})

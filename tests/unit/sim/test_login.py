@@ -71,9 +71,9 @@ class Login(SimTest):
             {"ret": 0, "status": "expired"}, {"ret": 0, "status": "expired"}])
 
     def test_each_code_takes_the_next_script(self):
-        self.sim.post("login", codes=[["expired"], ["expired"], ["confirmed"]])
-        seen = [self.c.status(self.code())["status"] for _ in range(4)]
-        self.assertEqual(seen, ["expired", "expired", "confirmed", "wait"])
+        self.sim.post("login", codes=[["expired"], ["expired"], ["expired"], ["confirmed"]])
+        seen = [self.c.status(self.code())["status"] for _ in range(5)]
+        self.assertEqual(seen, ["expired", "expired", "expired", "confirmed", "wait"])
 
     def test_a_number_must_be_typed(self):
         self.sim.post("login", verify_code="42")
@@ -109,10 +109,11 @@ class Login(SimTest):
 
     def test_a_redirect_host_may_be_anything(self):
         self.sim.post("login", statuses=[
+            {"status": "scaned_but_redirect", "redirect_host": "evil.example/x"},
             {"status": "scaned_but_redirect", "redirect_host": "a@b/c"},
             {"status": "scaned_but_redirect", "no_host": True}])
         key = self.code()
-        self.assertEqual(self.c.status(key)["redirect_host"], "a@b/c")
+        self.assertEqual([self.c.status(key)["redirect_host"] for _ in range(2)], ["evil.example/x", "a@b/c"])
         self.assertNotIn("redirect_host", self.c.status(key))
 
     def test_the_live_token_in_the_list_means_bound_already(self):

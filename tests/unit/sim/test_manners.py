@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from simlib import BASE_INFO, Client, ControlError, Sim, SimTest, main
+from simlib import BASE_INFO, OWNER, Client, ControlError, Sim, SimTest, main
 
 
 class Rules(SimTest):
@@ -50,6 +50,56 @@ class Rules(SimTest):
                 ("X-WECHAT-UIN", base64.b64encode(b"-7").decode(), "uin")):
             self.sim.post("forget")
             self.assertIn(rule, self.poll_with({name: value}), (name, value))
+
+    def test_headers_twice_and_a_token_where_none_belongs(self):
+        host = self.sim.urls["api"].split("/")[2]
+        connection = http.client.HTTPConnection(host, timeout=10)
+        connection.putrequest("GET", "/ilink/bot/get_qrcode_status?qrcode=x")
+        for name, value in [*self.c.headers(False).items(), ("iLink-App-Id", "bot"), ("Authorization", "Bearer x")]:
+            connection.putheader(name, value)
+        connection.endheaders()
+        connection.getresponse().read()
+        connection.close()
+        self.assertEqual(self.sim.rules(), ["repeated_header", "token_unwanted"])
+
+    def test_the_request_for_a_code(self):
+        for path, body, rules in (("?bot_type=3", {"local_token_list": ["t"] * 10}, []),
+                                  ("?bot_type=3", {"local_token_list": ["t"] * 11}, ["too_many_tokens"]),
+                                  ("?bot_type=2", {"local_token_list": []}, ["bot_type"]),
+                                  ("?bot_type=3", {}, ["wrong_type"])):
+            self.sim.post("forget")
+            Client(self.sim).call("get_bot_qrcode" + path, raw=json.dumps(body).encode())
+            self.assertEqual(self.sim.rules(), rules, body)
+        self.sim.post("forget")
+        Client(self.sim).call("get_bot_qrcode?bot_type=3", {"local_token_list": []})
+        self.assertEqual(self.sim.notes(), ["base_info_unwanted"])
+
+    def test_typing_is_1_or_2_and_has_a_ticket(self):
+        told = self.c.ask("getconfig", {"ilink_user_id": self.c.user})
+        body = {"ilink_user_id": self.c.user, "typing_ticket": told["typing_ticket"]}
+        self.c.ask("sendtyping", {**body, "status": 3})
+        self.assertEqual((self.sim.rules(), self.sim.notes()), (["typing_status"], []))
+        self.assertEqual(self.c.ask("sendtyping", {**body, "typing_ticket": "?", "status": 1})["ret"], -2)
+        self.assertEqual(self.sim.notes(), ["typing_ticket"])
+
+    def test_what_is_a_matter_of_taste_is_noted(self):
+        first = self.c.context
+        self.sim.post("inject", text="second")
+        self.c.poll()
+        self.c.context = first
+        self.c.send("a")
+        self.assertEqual(self.sim.notes(), ["context_token_old"])
+        self.sim.post("forget")
+        self.sim.post("inject", text="third")
+        self.c.context = None
+        time.sleep(0.11)
+        self.c.send("b")
+        self.assertEqual(self.sim.notes(), ["no_context_token"])
+        self.sim.post("forget")
+        body = {"get_updates_buf": self.c.cursor, "base_info": {"channel_version": "2.4.9"}}
+        self.c.call("getupdates", raw=json.dumps(body).encode())
+        self.c.call("getupdates", {"get_updates_buf": ""}, headers={"Authorization": "Bearer unknown"})
+        self.assertEqual((self.sim.notes(), self.sim.rules()), (["bot_agent", "token_unknown"], []))
 
     def test_a_uin_serves_once(self):
         uin = {"X-WECHAT-UIN": base64.b64encode(b"4294967295").decode()}
@@ -282,6 +332,117 @@ class Manners(SimTest):
     def test_its_address_is_left_in_the_folder(self):
         with open(self.sim.dir + "/sim.json") as f:
             self.assertEqual(json.load(f), self.sim.urls)
+
+
+MEMBERS = """msg to_user_id client_id run_id context_token from_user_id message_type message_state item_list type
+    text_item text image_item file_item video_item voice_item media encrypt_query_param aes_key encrypt_type file_name
+    len mid_size get_updates_buf base_info channel_version bot_agent ilink_user_id typing_ticket status filekey aeskey
+    rawfilemd5 media_type rawsize filesize no_need_thumb local_token_list messages tools content role tool_calls
+    function stream endpoint kind times after match delay_ms ms bytes body headers form name errmsg ret errcode
+    value from bot quote of style part nth partial count id id_form token extra dup_of raw items size data_b64 key_form
+    claim transcript encode_type playtime full_url no_full_url script append repeat events first_ms chunk statuses codes
+    verify_code verify_limit redirect redirect_host baseurl user auto_confirm hold_ms qrcode advance_ms""".split()
+VALUES = (None, True, -1, 1 << 62, "", "x\0\x7f\ufffd\U0001f600" * 9, [], {}, [[], {}, 7])
+RAW = (b"", b"\0", b"{", b"[]", b"null", b"7", b'"x"', b"[" * 300 + b"]" * 300, b'{"msg":' * 99 + b"7" + b"}" * 99,
+       b'{"a":1,"a":2}', b'{"msg":"\xff\xfe"}', b'{"msg":"\\ud800"}', b'{"count":1e999}', b'{"id":-0}', bytes(range(256)))
+
+
+def garbage():
+    yield from RAW
+    for value in VALUES:
+        flat = dict.fromkeys(MEMBERS, value)
+        yield json.dumps(flat).encode()
+        yield json.dumps(dict.fromkeys(("msg", "base_info", "media", "quote"), flat)).encode()
+        yield json.dumps(dict.fromkeys(("messages", "script", "tool_calls", "codes", "statuses"), [flat])).encode()
+        for kind in (1, 2):
+            yield json.dumps({"msg": {**flat, "to_user_id": OWNER, "message_type": 2,
+                                      "item_list": [{**flat, "type": kind}]}}).encode()
+        for member in ("text", "items", "raw", "script", "codes", "statuses", "messages"):
+            yield json.dumps({member: value}).encode()
+
+
+class Garbage(SimTest):
+    """It may refuse, and it lives."""
+
+    options = ("--hold-ms", "0", "--model-delay-ms", "0")
+
+    def throw(self, url, paths, method="POST", headers=lambda: {}):
+        connection = http.client.HTTPConnection(url.split("/")[2], timeout=20)
+        for path in paths:
+            for body in garbage():
+                connection.request(method, path, body, headers())
+                connection.getresponse().read()
+        connection.close()
+
+    def lists_are_readable(self):
+        for path in ("sent", "requests", "violations", "state", "chat", "faults", "model_requests"):
+            self.assertTrue(self.sim.get(path, all=1)["ok"], path)
+
+    def test_bodies_and_queries_of_every_kind(self):
+        c = self.ready()
+        self.throw(self.sim.urls["model"], ["/v1/chat/completions", "/v1/models"])
+        self.throw(self.sim.urls["cdn"], ["/c2c/upload?encrypted_query_param=%00", "/c2c/download?filekey"])
+        self.throw(self.sim.urls["api"], ["/ilink/bot/" + p for p in (
+            "get_bot_qrcode", "get_qrcode_status?qrcode=%", "msg/notifystart", "msg/notifystop", "getupdates",
+            "sendmessage", "getconfig", "sendtyping", "getuploadurl", "?", "%00")], headers=c.headers)
+        self.lists_are_readable()
+        self.throw(self.sim.urls["control"], ["/control/" + p for p in (
+            "inject", "fault", "fault/clear", "clock", "set", "login", "scan", "confirm", "expire", "model", "bind",
+            "inject", "nothing")])
+        for query in ("since=-1", "since=99999999999999999999", "since=18446744073709551615&notes_since=18446744073709551615",
+                      "id=%00&what=%ff&count=&ms=", "&&==&=%&endpoint=" + "x" * 9000):
+            for path in ("sent", "requests", "violations", "state", "chat", "faults", "model_requests", "wait", "media",
+                         "qr.svg"):
+                self.sim.http("GET", self.sim.urls["control"] + "/control/" + path + "?" + query)
+        self.lists_are_readable()
+        self.sim.post("inject", text="still here", bot=c.bot)
+
+    def test_numbers_that_do_not_add_up_are_refused(self):
+        most = (1 << 63) - 1
+        self.sim.client()
+        for path, body in (
+                ("fault", {"kind": "delay", "ms": most, "delay_ms": most}), ("fault", {"kind": "502", "status": -1}),
+                ("fault", {"kind": "slow", "ms": -1}), ("fault", {"kind": "502", "times": -2}),
+                ("fault", {"kind": "timeout"}), ("fault", {"kind": "cursor", "body": "{"}),
+                ("set", {"window_ms": most}), ("revoke", {"delay_ms": most}), ("inject", {"text": "x", "extra": 7})):
+            with self.assertRaises(ControlError, msg=body) as caught:
+                self.sim.post(path, **body)
+            self.assertEqual(caught.exception.status, 400)
+        self.sim.post("set", window_ms=most // 4, qr_life_ms=most // 4, typing_show_ms=most // 4)
+        self.sim.post("clock", advance_ms=most // 8)
+        with self.assertRaises(ControlError):
+            self.sim.post("clock", advance_ms=most // 4)
+        self.sim.post("inject", text="x")
+        Client(self.sim).qrcode()
+        self.assertTrue(self.sim.get("state")["ok"])
+
+    def test_a_repeat_outlives_the_log(self):
+        self.sim.client()
+        first = self.sim.post("inject", text="first")["messages"][0]
+        for count in (10000, 9999):
+            self.sim.post("inject", text="x", count=count)
+        with self.assertRaises(ControlError):
+            self.sim.post("inject", dup_of=first["id"], count=2)
+        self.assertEqual(self.sim.post("inject", dup_of=first["id"])["messages"][0]["text"], "first")
+        with self.assertRaises(ControlError):
+            self.sim.post("inject", dup_of=first["id"] + "0")
+
+    def test_what_has_no_item_is_not_quoted(self):
+        self.sim.client()
+        for items in ([], "x", 7):
+            of = self.sim.post("inject", items=items)["messages"][0]["id"]
+            with self.assertRaises(ControlError):
+                self.sim.post("inject", text="x", quote={"of": of, "style": "inline"})
+
+    def test_names_of_bytes_no_name_has(self):
+        for head in (b"\xff\xfe / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\n\xffA: 1\r\n", b"GET / HTTP/1.1\r\nA (2): 1\r\n"):
+            host, port = self.sim.urls["api"][7:].split(":")
+            with socket.create_connection((host, int(port)), timeout=10) as s:
+                s.sendall(head + b"\r\n")
+                self.assertTrue(s.recv(100).startswith(b"HTTP/1.1 400 "), head)
+        long = "x" * 128
+        self.sim.http("GET", self.sim.urls["api"] + "/", headers={long + "1": "a", long + "2": "b"})
+        self.assertEqual(len(self.sim.get("requests")["requests"]), 1)
 
 
 class Process(SimTest):

@@ -83,6 +83,40 @@ class Uploads(SimTest):
                              change)
         self.assertEqual(set(self.sim.rules()), {"upload_fields"})
 
+    def test_a_file_is_padded_to_the_next_block(self):
+        for raw, padded in ((0, 16), (1, 16), (15, 16), (16, 32), (17, 32), (100, 112)):
+            told = [self.c.ask("getuploadurl", grant(bytes(raw), filesize=n))["ret"]
+                    for n in (padded - 1, padded, padded + 1, padded + 16)]
+            self.assertEqual(told, [-2, 0, -2, -2], raw)
+
+    def test_kinds_of_files_are_1_to_4(self):
+        told = [self.c.ask("getuploadurl", grant(b"", n))["ret"] for n in (0, 1, 2, 3, 4, 5)]
+        self.assertEqual(told, [-2, 0, 0, 0, 0, -2])
+
+    def test_what_was_uploaded_as_one_kind_is_not_sent_as_another(self):
+        self.send_item(self.file_item(self.upload(media_type=1)))
+        self.assertEqual(self.sim.get("sent")["sent"][0]["media_state"], "wrong type")
+        media = {"encrypt_query_param": self.upload(), "aes_key": HEX_FORM, "encrypt_type": 0}
+        self.send_item(self.file_item("", media=media))
+        self.assertEqual(self.sim.rules(), ["media_type", "media_type"])
+        media = {"encrypt_query_param": self.upload(), "aes_key": HEX_FORM, "encrypt_type": 1, "full_url": "x"}
+        self.send_item(self.file_item("", media=media))
+        self.assertIn("media_extra", self.sim.notes())
+
+    def test_the_form_of_an_upload(self):
+        body = bytes.fromhex(VECTORS[b"hello ilink"])
+        url = self.c.ask("getuploadurl", grant(b"hello ilink"))["upload_full_url"]
+        self.assertEqual(self.put(url, body, headers={"Content-Type": "text/plain"})[0], 200)
+        self.assertEqual(self.sim.rules(), ["upload_type"])
+        url = self.c.ask("getuploadurl", grant(b"hello ilink"))["upload_full_url"]
+        host, path = url[7:].split("/", 1)
+        connection = http.client.HTTPConnection(host, timeout=10)
+        connection.request("POST", "/" + path, iter([body]), {"Content-Type": "application/octet-stream"},
+                           encode_chunked=True)
+        self.assertEqual(connection.getresponse().status, 200)
+        connection.close()
+        self.assertEqual(self.sim.rules(), ["upload_type", "upload_chunked"])
+
     def test_PUT_is_not_found(self):
         url = self.c.ask("getuploadurl", grant(b"hello ilink"))["upload_full_url"]
         self.assertEqual(self.put(url, b"x" * 16, "PUT")[0], 404)
@@ -186,14 +220,15 @@ class Uploads(SimTest):
 
     def test_an_upload_is_read_slowly(self):
         plain = bytes(5000)
-        told = self.c.ask("getuploadurl", grant(plain))
-        self.sim.post("fault", endpoint="cdn_upload", kind="slow_body", bytes=1024, ms=20)
         body = self.sim.encrypt(KEY, plain)
-        with self.raw_upload(told["upload_full_url"], body) as s:
-            s.sendall(body)
-            self.assertTrue(self.sim.wait("uploads_begun"))
-            self.assertIn(b" 200 OK", s.recv(4096))
-        self.assertEqual(self.sim.count("uploads"), 1)
+        for n, ms in ((1, 20), (2, 0)):
+            told = self.c.ask("getuploadurl", grant(plain))
+            self.sim.post("fault", endpoint="cdn_upload", kind="slow_body", bytes=1024, ms=ms)
+            with self.raw_upload(told["upload_full_url"], body) as s:
+                s.sendall(body)
+                self.assertTrue(self.sim.wait("uploads_begun", n))
+                self.assertIn(b" 200 OK", s.recv(4096))
+            self.assertEqual(self.sim.count("uploads"), n)
 
     def test_a_file_of_100_MiB_goes_through(self):
         size = 100 << 20
