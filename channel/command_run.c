@@ -221,8 +221,6 @@ static int engine_failed(struct command_call *call, const struct err *why, struc
 	words_excerpt(&text, view_of(why->msg), 200);
 	if (why->code == E_UNSUPPORTED)
 		rc = say(call, W_ENGINE_LACKS, call->word);
-	else if (why->code == E_BUSY)
-		rc = say(call, W_ENGINE_BUSY);
 	else
 		rc = say(call, W_COMMAND_FAILED, str_cstr(&text));
 	str_release(&text);

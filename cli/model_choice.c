@@ -135,11 +135,8 @@ static int save(void *arg, const char *provider, const char *name, struct err *e
 	const struct provider *p = provider_named(view_of(provider));
 	size_t n = edits_of(c, provider, name[0] || !p ? name : p->models[0], edits);
 
-	if (config_change(c->cfg->home, edits, n, e) < 0) {
-		if (e && e->code == E_BUSY)
-			e->code = E_IO; /* of an engine "busy" says that a task is running */
+	if (config_change(c->cfg->home, edits, n, e) < 0)
 		return -1;
-	}
 	if (c->would)
 		config_take_model(c->cfg, c->would);
 	return 0;
