@@ -89,6 +89,23 @@ class Files(Case):
                          "brackets and indentation)]\n")
         self.assertEqual(self.get("a.py"), b"x = 1\nif x:\ny = 2\n")
 
+    def test_a_hundred_calls_at_once_see_what_the_ones_before_them_have_written(self):
+        self.put("0", b"0\n")
+        calls = []
+        for i in range(50):
+            calls += [{"name": "read_file", "arguments": {"path": str(i // 10)}},
+                      {"name": "read_file", "arguments": {"path": "none-%d" % i}}]
+            if i % 10 == 9:
+                calls[-1] = {"name": "write_file", "arguments": {"path": str(i // 10 + 1), "content": "%d\n" % i}}
+        self.sim.script({"tool_calls": calls}, {"text": "done"})
+        self.assertEqual(self.ask("go on"), ["done"])
+        asked, *told = self.sim.model_requests()[-1]["body"]["messages"][-101:]
+        self.assertEqual([m["tool_call_id"] for m in told], [c["id"] for c in asked["tool_calls"]])
+        for i in range(50):
+            wanted = "%d\n" % (i // 10 * 10 - 1 if i >= 10 else 0)
+            self.assertIn("of 1]\n" + wanted, told[2 * i]["content"])
+            self.assertIn("created" if i % 10 == 9 else "there is no none-%d" % i, told[2 * i + 1]["content"])
+
 
 if __name__ == "__main__":
     main()
