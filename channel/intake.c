@@ -196,12 +196,14 @@ static int decide(struct control *c, struct intake *in, struct err *e)
 	               : 0;
 }
 
-/* Parked parts go when their user writes: a few with any message, all with /more. */
+/* Parked parts go when their user writes: a few with any message, all with /more. Below an open
+ * question they could pass for it, and the number that is meant for them would answer it. */
 static int release(struct control *c, const struct intake *in, struct err *e)
 {
 	int n;
 
-	if (in->parse == COMMAND_OURS && !command_releases(&in->call))
+	if ((in->parse == COMMAND_OURS && !command_releases(&in->call)) ||
+		questions_waiting(dispatcher_questions(c->dispatcher), in->msg->from) > 0)
 		return 0;
 	return outbox_release(c->outbox, in->msg->from, OUTBOX_AUTO, &n, e);
 }

@@ -450,6 +450,37 @@ static void a_transcript_is_no_answer(void **state)
 	assert_int_equal(0, h->engine.answers);
 }
 
+/* Whatever it says, nothing of an earlier answer can pass for what is asked. */
+static void nothing_parked_goes_out_below_a_question(void **state)
+{
+	struct house *h = *state;
+	struct str s = STR_INIT(1 << 20);
+
+	for (int i = 1; i <= 20; i++) {
+		str_addf(&s, "part-%d ", i);
+		while (s.n < (size_t)i * (CHUNK_LIMIT_DEFAULT - 48))
+			str_addc(&s, 'x');
+	}
+	house_answer(h, str_cstr(&s));
+	str_release(&s);
+	house_wait(h, 20000);
+	house_hear(h, OWNER, "next");
+	house_wait(h, 20000);
+	assert_int_equal(1, fake_count(&h->w.wire, "part-12 "));
+	ask(h, "q1", "ls");
+	house_hear(h, OWNER, "and another thing");
+	house_hear(h, OWNER, "/status");
+	house_wait(h, 20000);
+	assert_int_equal(0, fake_count(&h->w.wire, "part-13 "));
+	house_hear(h, OWNER, "1");
+	house_wait(h, 20000);
+	assert_int_equal(1, h->engine.answers);
+	house_answer(h, "done");
+	house_hear(h, OWNER, "go on");
+	house_wait(h, 20000);
+	assert_int_equal(1, fake_count(&h->w.wire, "part-13 "));
+}
+
 static void an_answer_is_heard_when_the_queue_is_full(void **state)
 {
 	struct house *h = *state;
@@ -853,6 +884,7 @@ int main(void)
 		T(two_open_never_have_the_same_code),
 		T(others_cannot_answer),
 		T(a_transcript_is_no_answer),
+		T(nothing_parked_goes_out_below_a_question),
 		T(an_answer_is_heard_when_the_queue_is_full),
 		T(a_replayed_answer_counts_once),
 		T(an_answer_that_cannot_be_stored_is_not_taken_yet),
