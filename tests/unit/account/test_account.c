@@ -320,6 +320,26 @@ static void damaged_files_are_refused_and_name_the_way_out(void **state)
 	account_free(&a);
 }
 
+static void a_file_is_read_up_to_the_limit(void **state)
+{
+	struct fixture *f = *state;
+	struct account *a = NULL;
+	struct str text = STR_INIT(ACCOUNT_FILE_MAX + 2);
+
+	log_in(f, BOT, TOKEN);
+	assert_int_equal(file_read(scratch_path(&f->s, "account.json"), ACCOUNT_FILE_MAX, &text,
+				 &f->e),
+		0);
+	while (text.n < 131071)
+		str_addc(&text, ' ');
+	for (int over = -1; over <= 1; over++, str_addc(&text, ' ')) {
+		put(f, "account.json", str_cstr(&text));
+		assert_int_equal(account_load(&a, f->s.dir, &f->e), over > 0 ? -1 : 0);
+		account_free(&a);
+	}
+	str_release(&text);
+}
+
 static void files_over_the_limit_links_and_open_modes_are_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -604,6 +624,7 @@ int main(void)
 		T(the_cursor_is_bounded),
 		T(a_changed_token_of_the_same_bot_is_adopted),
 		T(damaged_files_are_refused_and_name_the_way_out),
+		T(a_file_is_read_up_to_the_limit),
 		T(files_over_the_limit_links_and_open_modes_are_refused),
 		T(logins_with_unusable_fields_are_refused),
 		T(only_wechats_hosts_get_the_token),

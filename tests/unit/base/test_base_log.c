@@ -421,6 +421,25 @@ static void the_cap_is_exact(void **state)
 	assert_int_equal(size_of(f, "kairo.log.1"), 2 * one);
 }
 
+static void the_cap_is_five_mebibytes(void **state)
+{
+	struct fixture *f = *state;
+	int64_t one;
+
+	open_log(f, 0);
+	log_error(f->l, "r", "x");
+	one = size_of(f, "kairo.log");
+	for (int over = 0; over <= 1; over++) {
+		int64_t size =
+			5242880 - one - 1 + over; /* a byte for a line break that may be owed */
+
+		assert_int_equal(truncate(at(f, "kairo.log"), size), 0);
+		open_log(f, 0);
+		log_error(f->l, "r", "x");
+		assert_int_equal(size_of(f, "kairo.log.1"), over ? size : -1);
+	}
+}
+
 static void a_line_longer_than_the_cap_is_still_written(void **state)
 {
 	struct fixture *f = *state;
@@ -653,6 +672,7 @@ int main(void)
 		T(refuses_a_place_that_is_not_safe),
 		T(rotates_before_the_cap_and_keeps_three_generations),
 		T(the_cap_is_exact),
+		T(the_cap_is_five_mebibytes),
 		T(a_line_longer_than_the_cap_is_still_written),
 		T(goes_on_when_renaming_is_impossible),
 		T(half_a_line_of_the_program_before_is_ended_first),

@@ -278,6 +278,33 @@ static void a_recycled_pid_is_never_signalled(void **state)
 	end(other);
 }
 
+/* 65 bytes are read at most: the last says that there are too many. */
+static void a_pid_file_has_its_limit(void **state)
+{
+	struct fix *f = *state;
+	pid_t pid = start("kairo", f->home, "obedient"), found;
+	struct str s = STR_INIT(100);
+	size_t space;
+
+	assert_int_equal(0, file_read_private(scratch_path(&f->s, "kairo.pid"), 64, &s, NULL));
+	space = view_find(str_view(&s), ' ');
+	for (size_t size = 63; size <= 65; size++) {
+		struct str padded = STR_INIT(100);
+
+		str_add(&padded, view_cut(str_view(&s), space + 1));
+		while (padded.n + s.n - space - 1 < size)
+			str_addc(&padded, '0');
+		str_add(&padded, view_from(str_view(&s), space + 1));
+		assert_int_equal(size, padded.n);
+		write_pid_file(f, str_cstr(&padded));
+		assert_int_equal(size > 64 ? -1 : 1, daemon_find(f->home, &found, NULL));
+		assert_int_equal(size > 64 ? 0 : pid, found);
+		str_release(&padded);
+	}
+	str_release(&s);
+	end(pid);
+}
+
 static void a_damaged_pid_file_names_nobody(void **state)
 {
 	static const char *const damage[] = { "", "\n", "1", "x y\n", "-1 5\n", "0 5\n", "1 5\n",
@@ -377,6 +404,7 @@ int main(int argc, char **argv)
 		T(where_none_ever_ran_none_is_found),
 		T(a_process_that_is_not_kairo_is_not_the_daemon),
 		T(a_recycled_pid_is_never_signalled),
+		T(a_pid_file_has_its_limit),
 		T(a_damaged_pid_file_names_nobody),
 		T(a_daemon_that_obeys_is_ended_by_term),
 		T(a_daemon_that_does_not_is_killed),
