@@ -218,7 +218,7 @@ static int engine_failed(struct command_call *call, const struct err *why, struc
 	struct str text = STR_INIT(1024);
 	int rc;
 
-	words_excerpt(&text, view_of(why->msg), 200);
+	words_named(&text, view_of(why->msg), 200); /* it may name what is to be typed */
 	if (why->code == E_UNSUPPORTED)
 		rc = say(call, W_ENGINE_LACKS, call->word);
 	else

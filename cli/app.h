@@ -78,7 +78,7 @@ int ask_event_json(const struct engine_event *ev, const struct ask_frame *f, str
 int64_t ask_ms_from(const struct config *c); /* how long a question is open */
 
 /* Settings that loosen something: a line each, ended by NULL, at most max - 1. */
-size_t config_relaxed(const struct config *c, const char **out, size_t max);
+size_t config_relaxed(const struct config *c, bool zh, const char **out, size_t max);
 
 /* http rules for the iLink hosts, and for the model's host. */
 void rules_for_ilink(struct http_rules *r, const struct config *c);

@@ -10,33 +10,37 @@
 
 enum { WARNINGS_MAX = 16 };
 
-size_t config_relaxed(const struct config *c, const char **out, size_t max)
+size_t config_relaxed(const struct config *c, bool zh, const char **out, size_t max)
 {
 	size_t n = 0;
 
 	if (c->network.allow_loopback && n + 1 < max)
-		out[n++] =
-			"network.allow_loopback is on: plain http to this machine is accepted, for "
-			"development only";
+		out[n++] = zh ? "network.allow_loopback 开着：接受到本机的明文 http，只供开发用"
+		              : "network.allow_loopback is on: plain http to this machine is "
+		                "accepted, for development only";
 	if (c->network.allow_fake_ip && n + 1 < max)
-		out[n++] = "network.allow_fake_ip is on: 198.18.0.0/15 counts as public";
+		out[n++] = zh ? "network.allow_fake_ip 开着：198.18.0.0/15 当作公网地址"
+		              : "network.allow_fake_ip is on: 198.18.0.0/15 counts as public";
 	out[n] = NULL;
 	return n;
 }
 
 /* These with all else about the settings that a user should know of. */
-static size_t config_warnings(const struct config *c, const struct account *acc, const char **out,
-	size_t max)
+static size_t config_warnings(const struct config *c, const struct account *acc, bool zh,
+	const char **out, size_t max)
 {
-	size_t n = config_relaxed(c, out, max);
+	size_t n = config_relaxed(c, zh, out, max);
 
 	if ((!c->model.base_url[0] || !c->model.name[0]) && n + 1 < max)
-		out[n++] =
-			"no model is set up: kairo config set model.provider NAME, or model.base_url "
-			"URL and model.name NAME";
+		out[n++] = zh ? "还没有设置模型：kairo config set model.provider 厂商，或者 "
+		                "model.base_url 地址 和 model.name 名字"
+		              : "no model is set up: kairo config set model.provider NAME, or "
+		                "model.base_url URL and model.name NAME";
 	if (acc && !account_user_id(acc)[0] && !c->allowed_users[0] && n + 1 < max)
-		out[n++] = "the login names no owner, so nobody is served: kairo config set "
-			   "allowed_users '[\"USER ID\"]'";
+		out[n++] = zh ? "登录里没有主人，所以谁的消息都不处理：kairo config set "
+		                "allowed_users '[\"用户 ID\"]'"
+		              : "the login names no owner, so nobody is served: kairo config set "
+		                "allowed_users '[\"USER ID\"]'";
 	out[n] = NULL;
 	return n;
 }
@@ -108,14 +112,16 @@ static void put_warning(void *arg, const char *line)
 	json_put_z(arg, NULL, line);
 }
 
-static void warn_of_audit(const struct app *a, void (*found)(void *arg, const char *line),
+static void warn_of_audit(const struct app *a, bool zh, void (*found)(void *arg, const char *line),
 	void *arg)
 {
 	const char *fault = audit_fault(a->shop.audit);
 	struct str line = STR_INIT(1000);
 
-	if (fault[0] &&
-		str_addf(&line, "nothing is done, since the audit takes no record: %s", fault) == 0)
+	if (fault[0] && str_addf(&line,
+				zh ? "审计记录写不进去，所以什么都不做：%s"
+				   : "nothing is done, since the audit takes no record: %s",
+				fault) == 0)
 		found(arg, str_cstr(&line));
 	str_release(&line);
 }
@@ -123,13 +129,13 @@ static void warn_of_audit(const struct app *a, void (*found)(void *arg, const ch
 static void put_warnings(struct app *a, struct json_out *w)
 {
 	const char *lines[WARNINGS_MAX];
-	size_t n = config_warnings(a->cfg, a->account, lines, WARNINGS_MAX);
+	size_t n = config_warnings(a->cfg, a->account, false, lines, WARNINGS_MAX);
 
 	json_open_array(w, "warnings");
 	for (size_t i = 0; i < n; i++)
 		json_put_z(w, NULL, lines[i]);
-	policy_warn(a->shop.policy, put_warning, w);
-	warn_of_audit(a, put_warning, w);
+	policy_warn(a->shop.policy, false, put_warning, w);
+	warn_of_audit(a, false, put_warning, w);
 	json_close_array(w);
 }
 
@@ -208,7 +214,7 @@ int app_status_json(struct app *a, struct str *out, struct err *e)
 	put_engine(a, &w);
 	put_background(a, &w);
 	json_put_z(&w, "workspace", a->shop.workspace);
-	tools_confinement(a->shop.tools, &confinement);
+	tools_confinement(a->shop.tools, false, &confinement);
 	json_put_z(&w, "sandbox", str_cstr(&confinement));
 	str_release(&confinement);
 	put_memory(&w);
@@ -235,13 +241,13 @@ void app_more_status(void *arg, bool zh, struct str *out)
 	struct notes notes = { zh, out };
 	struct app *a = arg;
 	const char *lines[WARNINGS_MAX];
-	size_t n = config_warnings(a->cfg, a->account, lines, WARNINGS_MAX);
+	size_t n = config_warnings(a->cfg, a->account, zh, lines, WARNINGS_MAX);
 
 	str_adds(out, zh ? "工具限制：" : "Confinement: ");
-	tools_confinement(a->shop.tools, out);
+	tools_confinement(a->shop.tools, zh, out);
 	str_addc(out, '\n');
 	for (size_t i = 0; i < n; i++)
 		add_note(&notes, lines[i]);
-	policy_warn(a->shop.policy, add_note, &notes);
-	warn_of_audit(a, add_note, &notes);
+	policy_warn(a->shop.policy, zh, add_note, &notes);
+	warn_of_audit(a, zh, add_note, &notes);
 }

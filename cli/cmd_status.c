@@ -162,8 +162,9 @@ static int status_stopped(const struct home *h, bool json)
 	const char *relaxed[RELAXED_MAX];
 	bool login = account_load(&acc, h->dir, &e) == 0;
 	int code = login || e.code != E_NOTFOUND ? EXIT_NOT_RUNNING : EXIT_LOGIN_NEEDED;
-	size_t n =
-		config_load(&cfg, h->dir, &ce) == 0 ? config_relaxed(cfg, relaxed, RELAXED_MAX) : 0;
+	size_t n = config_load(&cfg, h->dir, &ce) == 0
+	                   ? config_relaxed(cfg, false, relaxed, RELAXED_MAX)
+	                   : 0;
 
 	if (json) {
 		if (stopped_json(login_state(login, &e), relaxed, n) != EXIT_DONE)

@@ -36,7 +36,7 @@ bool doctor_config(struct doctor *d)
 	else
 		say_ok("config", "%s/" CONFIG_FILE, d->home->dir);
 	const char *lines[8];
-	size_t n = config_relaxed(d->cfg, lines, 8);
+	size_t n = config_relaxed(d->cfg, false, lines, 8);
 	for (size_t i = 0; i < n; i++)
 		say_bad(d, false, "config", "fine while that is what you want", "%s", lines[i]);
 	return true;
@@ -65,7 +65,7 @@ void doctor_policy(struct doctor *d)
 	}
 	say_ok("policy", "shell %s, write %s, web %s", d->cfg->policy.shell, d->cfg->policy.write,
 		d->cfg->policy.web);
-	policy_warn(p, warn_of_policy, d);
+	policy_warn(p, false, warn_of_policy, d);
 	policy_warn_programs(p, d->cfg->workspace, warn_of_program, d);
 	policy_free(&p);
 }
@@ -199,7 +199,7 @@ void doctor_sandbox(struct doctor *d)
 			"%s", e.msg);
 		return;
 	}
-	tools_confinement(d->tools, &line);
+	tools_confinement(d->tools, false, &line);
 	if (tools_confinement_advice(d->tools)[0])
 		say_bad(d, false, "sandbox", tools_confinement_advice(d->tools), "%s",
 			str_cstr(&line));

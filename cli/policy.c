@@ -122,3 +122,50 @@ void policy_text(const struct policy *p, const struct config *c, bool zh, struct
 		(long long)c->policy.ask_minutes);
 	(void)str_adds(out, t->change);
 }
+
+/* --- Warnings --------------------------------------------------------------------------------- */
+
+struct warnings {
+	bool zh;
+	void (*found)(void *arg, const char *line);
+	void *arg;
+};
+
+static void warn(void *arg, enum policy_risk risk, const char *entry)
+{
+	const struct warnings *w = arg;
+	struct str line = STR_INIT(2000);
+
+	switch (risk) {
+	case RISK_FETCH:
+		(void)str_addf(&line,
+			w->zh ? "policy.tools 允许 %s 打开任何网址：一个网页就能让助手把工作目录发出去"
+			      : "policy.tools allows %s for any address: a page can make the agent "
+				"send the workspace away",
+			entry);
+		break;
+	case RISK_SERVER:
+		(void)str_addf(&line,
+			w->zh ? "policy.tools 允许 %s：那个服务给的工具都不问就运行"
+			      : "policy.tools allows %s: whatever that server offers runs unasked",
+			entry);
+		break;
+	case RISK_NETWORK:
+		(void)str_addf(&line,
+			w->zh ? "policy.shell_allow 让 \"%s\" 用网络：它运行的东西能把工作目录发出去"
+			      : "policy.shell_allow gives the network to \"%s\": what it runs can "
+				"send the workspace away",
+			entry);
+		break;
+	}
+	w->found(w->arg, str_cstr(&line));
+	str_release(&line);
+}
+
+void policy_warn(const struct policy *p, bool zh, void (*found)(void *arg, const char *line),
+	void *arg)
+{
+	struct warnings w = { zh, found, arg };
+
+	policy_risks(p, warn, &w);
+}

@@ -13,4 +13,8 @@ int policy_check_lists(char *const *shell_allow, char *const *tools, struct err 
 /* What requests from the phone may do: a line for each kind of tool. */
 void policy_text(const struct policy *p, const struct config *c, bool zh, struct str *out);
 
+/* A line for each thing that stands wide open, for doctor and status. */
+void policy_warn(const struct policy *p, bool zh, void (*found)(void *arg, const char *line),
+	void *arg);
+
 #endif

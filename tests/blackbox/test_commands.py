@@ -1,5 +1,6 @@
 """Commands on the phone while idle, running, paused and full; what never reaches the model."""
 
+import os
 import re
 
 from harness import Case, main, stalled, wait_for
@@ -151,6 +152,30 @@ class Commands(Case):
         self.idle()
         self.assertIn("空闲", self.ask("/状态")[0])
         self.assertIn("没有正在做的任务", self.ask("/停止")[0])
+
+    def test_no_sentence_stays_in_the_other_language(self):
+        """With all on that is warned of, and without a model."""
+        self.kairo.config(language="zh", network__allow_fake_ip=True, policy__shell="allowlist",
+                          policy__shell_allow=["[network] git fetch"], policy__tools=["web_fetch=allow", "files.*=allow"])
+        with open(os.path.join(self.kairo.dir, "config.toml")) as f:
+            text = f.read()
+        with open(os.path.join(self.kairo.dir, "config.toml"), "w") as f:
+            f.write(text.replace('name = "demo"', ""))
+        self.kairo.run("restart")
+        english = r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}"
+        for command in ("/help", "/status", "/policy", "/model", "/sessions", "/usage", "/queue", "/retry", "/more"):
+            shown = re.sub(r"kairo config set", "", self.ask(command)[0])
+            self.assertNotRegex(shown, english, command)
+        for word in ("还没有设置模型：", "allow_loopback 开着", "allow_fake_ip 开着", "允许 web_fetch", "允许 files.*", '"git fetch" 用网络'):
+            self.assertIn(word, self.ask("/status")[0])
+        self.kairo.config(language="en")
+        self.kairo.run("restart")
+        for command in ("/help", "/status", "/policy", "/model", "/sessions", "/usage", "/queue", "/retry", "/more"):
+            self.assertNotRegex(self.ask(command)[0], "[\u3000-\u9fff\uff00-\uffef]", command)
+        shown = self.ask("/status")[0]
+        for word in ("no model is set up", "allow_loopback is on", "allow_fake_ip is on", "allows web_fetch for any address",
+                     "allows files.*: whatever", 'the network to "git fetch"'):
+            self.assertIn(word, shown)
 
 
 class Burst(Case):

@@ -93,9 +93,9 @@ const struct sandbox *registry_sandbox(struct tools *t)
 	return &t->sandbox;
 }
 
-void tools_confinement(struct tools *t, struct str *out)
+void tools_confinement(struct tools *t, bool zh, struct str *out)
 {
-	sandbox_describe(registry_sandbox(t), out);
+	sandbox_describe(registry_sandbox(t), zh, out);
 }
 
 const char *tools_confinement_advice(struct tools *t)

@@ -67,11 +67,13 @@ void policy_say_denied(const struct policy *p, const char *tool, enum origin ori
 	struct str *out);
 /* The entries of shell_allow as a list in quotes; "" when there are none. */
 void policy_list_commands(const struct policy *p, struct str *out);
-/* found is called with a line for each thing that stands wide open, for doctor and status. */
-void policy_warn(const struct policy *p, void (*found)(void *arg, const char *line), void *arg);
+/* What stands wide open, and by which entry, which is fit to be shown. */
+enum policy_risk { RISK_FETCH, RISK_SERVER, RISK_NETWORK };
+void policy_risks(const struct policy *p,
+	void (*found)(void *arg, enum policy_risk risk, const char *entry), void *arg);
 
-/* The same for each entry of shell_allow that cannot run here: its program is missing, or lies in
- * the workspace. */
+/* found is called with a line for each entry of shell_allow that cannot run here: its program is
+ * missing, or lies in the workspace. */
 void policy_warn_programs(const struct policy *p, const char *workspace,
 	void (*found)(void *arg, const char *line), void *arg);
 

@@ -84,53 +84,55 @@ void policy_list_tools(const struct policy *p, struct str *out)
 			verdict_name(p->overrides[i].verdict));
 }
 
-struct warning {
-	void (*found)(void *arg, const char *line);
+struct risks {
+	void (*found)(void *arg, enum policy_risk risk, const char *entry);
 	void *arg;
 };
 
-static void warn(const struct warning *w, const char *before, const char *what, const char *after)
+static void tell_risk(const struct risks *r, enum policy_risk risk, const char *entry)
 {
-	struct str line = STR_INIT(1000);
-	struct view v = view_of(what);
+	struct str shown = STR_INIT(1000);
+	struct view v = view_of(entry);
 
-	(void)str_adds(&line, before);
-	(void)text_visible(view_cut(v, utf8_cut(v, 100)), &line);
-	(void)str_adds(&line, after);
-	w->found(w->arg, str_cstr(&line));
-	str_release(&line);
+	(void)text_visible(view_cut(v, utf8_cut(v, 100)), &shown);
+	r->found(r->arg, risk, str_cstr(&shown));
+	str_release(&shown);
 }
 
-void policy_warn(const struct policy *p, void (*found)(void *arg, const char *line), void *arg)
+void policy_risks(const struct policy *p,
+	void (*found)(void *arg, enum policy_risk risk, const char *entry), void *arg)
 {
-	const struct warning w = { found, arg };
+	const struct risks r = { found, arg };
 
 	if (policy_verdict(p, "web_fetch", ORIGIN_PHONE) == VERDICT_ALLOW)
-		warn(&w, "policy.tools allows web_fetch for any address", "",
-			": a page can make the agent send the workspace away");
+		tell_risk(&r, RISK_FETCH, "web_fetch");
 	for (size_t i = 0; p && i < p->noverrides; i++) {
 		const struct policy_override *o = &p->overrides[i];
 
 		if (o->verdict == VERDICT_ALLOW && view_ends(view_of(o->name), VIEW("*")))
-			warn(&w, "policy.tools allows ", o->text,
-				": whatever that server offers runs unasked");
+			tell_risk(&r, RISK_SERVER, o->text);
 	}
 	for (size_t i = 0; p && i < p->ncommands; i++)
 		if (p->commands[i].network)
-			warn(&w, "policy.shell_allow gives the network to \"", p->commands[i].text,
-				"\": what it runs can send the workspace away");
+			tell_risk(&r, RISK_NETWORK, p->commands[i].text);
 }
 
 void policy_warn_programs(const struct policy *p, const char *workspace,
 	void (*found)(void *arg, const char *line), void *arg)
 {
-	const struct warning w = { found, arg };
 	char path[PATH_SIZE];
 
 	for (size_t i = 0; p && i < p->ncommands; i++) {
+		struct str line = STR_INIT(1000);
 		struct err e = ERR_INIT;
+		struct view why;
 
-		if (argv_program(p->commands[i].argv.v[0], workspace, path, &e) < 0)
-			warn(&w, "an entry of policy.shell_allow cannot run: ", e.msg, "");
+		if (argv_program(p->commands[i].argv.v[0], workspace, path, &e) == 0)
+			continue;
+		why = view_of(e.msg);
+		(void)str_adds(&line, "an entry of policy.shell_allow cannot run: ");
+		(void)text_visible(view_cut(why, utf8_cut(why, 100)), &line);
+		found(arg, str_cstr(&line));
+		str_release(&line);
 	}
 }

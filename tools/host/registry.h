@@ -121,7 +121,7 @@ bool tools_acts(const struct tools *t, const char *name); /* may it change somet
  * must. Can namespaces be had? */
 bool tools_namespaces(struct tools *t);
 /* One line for people, appended: "files: bubblewrap, Landlock ABI 7; ..." */
-void tools_confinement(struct tools *t, struct str *out);
+void tools_confinement(struct tools *t, bool zh, struct str *out);
 /* What the operator can do to have all of it; "" when none is missing. */
 const char *tools_confinement_advice(struct tools *t);
 /* Which kinds of files cannot be read here for want of a library: a sentence each, a line each.

@@ -45,7 +45,7 @@ int sandbox_lacks(const char *helper, struct str *out, struct err *e);
 bool sandbox_allows(const struct sandbox *s, bool programs, struct str *why);
 
 /* One line for people: what holds, and where a promise is weaker for the lack of something. */
-void sandbox_describe(const struct sandbox *s, struct str *out);
+void sandbox_describe(const struct sandbox *s, bool zh, struct str *out);
 /* What the operator can do to have all of it; "" when nothing is missing. */
 const char *sandbox_advice(const struct sandbox *s);
 

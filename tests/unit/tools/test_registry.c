@@ -410,7 +410,7 @@ static void the_confinement_is_named(void **state)
 	struct str out = STR_INIT(300);
 
 	(void)state;
-	tools_confinement(rig.tools, &out);
+	tools_confinement(rig.tools, false, &out);
 	assert_true(view_starts(str_view(&out), VIEW("files: ")));
 	if (confine_landlock_abi() > 0)
 		assert_non_null(strstr(str_cstr(&out), "Landlock ABI"));

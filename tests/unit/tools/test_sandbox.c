@@ -96,7 +96,7 @@ static void each_layer_is_named(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		str_reset(&line);
-		sandbox_describe(cases[i].s, &line);
+		sandbox_describe(cases[i].s, false, &line);
 		assert_true(str_ok(&line));
 		for (size_t k = 0; k < 4 && cases[i].has[k]; k++)
 			if (!strstr(str_cstr(&line), cases[i].has[k]))
@@ -107,6 +107,27 @@ static void each_layer_is_named(void **state)
 			assert_non_null(strstr(sandbox_advice(cases[i].s), cases[i].advice));
 		else
 			assert_string_equal("", sandbox_advice(cases[i].s));
+	}
+	str_release(&line);
+}
+
+static void every_layer_has_its_chinese_words(void **state)
+{
+	static const struct sandbox *const kinds[] = { &whole, &bare, &grouped, &calls_only,
+		&unfiltered, &strict, &strict_whole, &given };
+	static const char *const english[] = { "files", "calls", "network", "ending", "a namespace",
+		"namespaces:", "not ", "user", "refused", "weaker", "no layer" };
+	struct str line = STR_INIT(511);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		str_reset(&line);
+		sandbox_describe(kinds[i], true, &line);
+		assert_true(str_ok(&line));
+		assert_true(view_starts(str_view(&line), VIEW("文件：")));
+		for (size_t k = 0; k < COUNT(english); k++)
+			if (strstr(str_cstr(&line), english[k]))
+				fail_msg("%zu: %s", i, str_cstr(&line));
 	}
 	str_release(&line);
 }
@@ -267,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_need_a_layer_for_files_and_one_for_calls),
 		cmocka_unit_test(each_layer_is_named),
+		cmocka_unit_test(every_layer_has_its_chinese_words),
 		cmocka_unit_test(what_the_helper_says_is_taken),
 		cmocka_unit_test(what_stands_in_the_way_is_said_as_far_as_there_is_room),
 		cmocka_unit_test(a_helper_that_cannot_say_means_no_namespaces),
