@@ -3,7 +3,7 @@
 import os
 import re
 
-from harness import Case, main, stalled, wait_for
+from harness import Case, main, needs_hooks, stalled, wait_for
 
 COMMANDS = ("/help", "/status", "/queue", "/more", "/retry")
 
@@ -153,6 +153,7 @@ class Commands(Case):
         self.assertIn("空闲", self.ask("/状态")[0])
         self.assertIn("没有正在做的任务", self.ask("/停止")[0])
 
+    @needs_hooks  # the words are the same in any build, and twenty sends take their time
     def test_no_sentence_stays_in_the_other_language(self):
         """With all on that is warned of, and without a model."""
         self.kairo.config(language="zh", network__allow_fake_ip=True, policy__shell="allowlist",
