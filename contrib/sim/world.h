@@ -5,7 +5,7 @@
 
 #include "sim.h"
 
-#define TOKENS_KEPT 64
+#define TOKENS_KEPT 1024 /* more than can pile up while a client takes nothing in */
 
 struct bot {
 	struct bot *next; /* newest first */

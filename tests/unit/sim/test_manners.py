@@ -215,6 +215,12 @@ class Rules(SimTest):
             self.c.send(**change)
             self.assertEqual(self.sim.rules(), [rule], change)
 
+    def test_a_token_is_known_however_much_came_since(self):
+        self.sim.post("inject", text="{n}", count=200)
+        self.c.send("a")
+        self.assertEqual(self.sim.rules(), [])
+        self.assertEqual(self.sim.notes(), ["context_token_old"])
+
     def test_a_part_of_4001_characters(self):
         self.c.send("字" * 4000)
         self.assertEqual(self.sim.rules(), [])
