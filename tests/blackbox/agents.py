@@ -14,7 +14,7 @@ import signal
 import samples
 from alone import go_alone
 from fake_model import Model, content, step
-from harness import BUILD, HOOKS, PATIENCE, Case, alive, descendants, main, wait_for
+from harness import BUILD, HOOKS, PATIENCE, Case, alive, command_of, descendants, main, wait_for
 from npm_tools import find_node, install
 
 NODE = (22, 19)
@@ -56,17 +56,11 @@ class Agent(Case):
 
     def agents(self):
         """The pids of the agent's own processes, the first one that was started ahead."""
-        found = []
-        for pid in descendants(self.kairo.pid()):
-            with open("/proc/%d/cmdline" % pid, "rb") as f:
-                words = f.read().split(b"\0")
-            if self.runs(words):
-                found.append(pid)
-        return found
+        return [pid for pid in descendants(self.kairo.pid()) if (words := command_of(pid)) and self.runs(words)]
 
     def runs(self, words):
         """Are these the words of a command that runs the agent?"""
-        return b"acp" in words and b"supervise" not in words
+        return "acp" in words and "supervise" not in words
 
     def ask(self, text, parts=1, **more):
         """As Case has it; that an agent is slow on a busy machine is no answer."""

@@ -58,6 +58,15 @@ def alive(pid):
         return False
 
 
+def command_of(pid):
+    """The words of a process's command; none when it is gone."""
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as f:
+            return [word.decode(errors="replace") for word in f.read().split(b"\0")[:-1]]
+    except OSError:
+        return []
+
+
 def may_unshare(*what):
     """Can a program be started in namespaces of its own here? what: options of unshare(1)."""
     try:

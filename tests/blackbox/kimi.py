@@ -15,7 +15,7 @@ class Kimi(Agent):
             'capabilities = ["thinking","tool_use","image_in"]', ""]))
 
     def runs(self, words):
-        return words[0] in (b"kimi", b"kimi-code") or (b"acp" in words and b"supervise" not in words)
+        return words[0] in ("kimi", "kimi-code") or ("acp" in words and "supervise" not in words)
 
     def shell(self, command):
         return "Bash", {"command": command, "description": "Does it"}

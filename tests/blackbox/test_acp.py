@@ -7,7 +7,7 @@ import signal
 import urllib.parse
 
 import samples
-from harness import BUILD, Case, alive, descendants, main, needs_hooks, wait_for
+from harness import BUILD, Case, alive, command_of, descendants, main, needs_hooks, wait_for
 from terminal import Terminal
 
 AGENT = os.path.join(BUILD, "tests", "agent", "acp_agent")
@@ -30,14 +30,6 @@ def permission(command, call="t1"):
 def client(method, **params):
     """What the agent has its client do."""
     return {"ask": {"method": method, "params": dict(params, sessionId="$session")}}
-
-
-def command_of(pid):
-    try:
-        with open("/proc/%d/cmdline" % pid, "rb") as f:
-            return f.read().decode().rstrip("\0").split("\0")
-    except OSError:
-        return []
 
 
 class Acp(Case):
@@ -67,13 +59,7 @@ class Acp(Case):
 
     def agents(self):
         """The pids of the agent's processes below the daemon."""
-        found = []
-        for pid in descendants(self.kairo.pid()):
-            with open("/proc/%d/cmdline" % pid, "rb") as f:
-                words = f.read().split(b"\0")
-            if words and words[0] == AGENT.encode():
-                found.append(pid)
-        return found
+        return [pid for pid in descendants(self.kairo.pid()) if command_of(pid)[:1] == [AGENT]]
 
     def test_the_agent_answers(self):
         self.script({"session/prompt": [text("You said: **$prompt**"), END]})

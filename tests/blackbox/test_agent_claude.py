@@ -15,7 +15,7 @@ class ClaudeCode(Talks, Resumes, Works, Serves, Carries, Agent):
         self.write(".claude/settings.json", json.dumps({"env": {"ANTHROPIC_BASE_URL": self.model.root}}))
 
     def runs(self, words):
-        return any(word.endswith(b"claude-agent-acp") for word in words) and b"supervise" not in words
+        return any(word.endswith("claude-agent-acp") for word in words) and "supervise" not in words
 
     def shell(self, command):
         return "Bash", {"command": command, "description": "Does it"}

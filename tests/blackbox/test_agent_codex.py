@@ -20,7 +20,7 @@ class Codex(Talks, Resumes, Works, Serves, Carries, Agent):
             'wire_api = "responses"', 'env_key = "OPENAI_API_KEY"', ""]))
 
     def runs(self, words):
-        return any(word.endswith(b"codex-acp") for word in words) and b"supervise" not in words
+        return any(word.endswith("codex-acp") for word in words) and "supervise" not in words
 
     def shell(self, command):
         # It asks for what is to run outside of its own sandbox.

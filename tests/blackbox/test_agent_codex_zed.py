@@ -22,7 +22,7 @@ class ZedCodex(Talks, Resumes, Works, Carries, Agent):
             'wire_api = "responses"', 'env_key = "OPENAI_API_KEY"', ""]))
 
     def runs(self, words):
-        return any(word.endswith(b"codex-acp") for word in words) and b"supervise" not in words
+        return any(word.endswith("codex-acp") for word in words) and "supervise" not in words
 
     def shell(self, command):
         return "shell_command", {"command": command, "sandbox_permissions": "require_escalated",

@@ -16,7 +16,7 @@ class Example(Agent):
         self.kairo.config(acp__command=[self.node, example])
 
     def runs(self, words):
-        return words[0] == self.node.encode()
+        return words[0] == self.node
 
     def test_its_edit_is_denied_and_the_work_goes_on(self):
         self.kairo.config(policy__write="deny")

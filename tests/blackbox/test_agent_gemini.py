@@ -24,7 +24,7 @@ class GeminiCli(Talks, Works, Serves, Carries, Agent):
                    % self.model.root)
 
     def runs(self, words):
-        return b"--acp" in words and b"supervise" not in words
+        return "--acp" in words and "supervise" not in words
 
     def shell(self, command):
         return "run_shell_command", {"command": command, "description": "Does it"}

@@ -18,7 +18,7 @@ class Pi(Talks, Resumes, Agent):
         self.write(".pi/agent/settings.json", json.dumps({"defaultProvider": "fake", "defaultModel": "fake-1", "quietStartup": True}))
 
     def runs(self, words):
-        return any(word.endswith(b"pi-acp") for word in words) and b"supervise" not in words
+        return any(word.endswith("pi-acp") for word in words) and "supervise" not in words
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ class QwenCode(Works, Agent):
     refused = "not allowed (you said no)"
 
     def runs(self, words):
-        return b"--acp" in words and b"supervise" not in words
+        return "--acp" in words and "supervise" not in words
 
     def settle(self):
         self.kairo.config(acp__preset="qwen")

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BUILD, PATIENCE, alive, descendants, main, may_unshare, wait_for
+from harness import BUILD, PATIENCE, alive, command_of, descendants, main, may_unshare, wait_for
 
 DEMO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "contrib", "demo")
 
@@ -138,17 +138,16 @@ class Demo(unittest.TestCase):
     def ends_with(self, name):
         p, started, folder = self.begin()
         for pid in started:
-            with open("/proc/%d/cmdline" % pid, "rb") as f:
-                if re.search(name, f.read()):
-                    os.kill(pid, signal.SIGKILL)
+            if re.search(name, " ".join(command_of(pid))):
+                os.kill(pid, signal.SIGKILL)
         self.ends(p, started, folder, 1)
         self.assertIn("ended by itself", self.said())
 
     def test_it_ends_with_the_simulator(self):
-        self.ends_with(rb"kairo-sim")
+        self.ends_with("kairo-sim")
 
     def test_it_ends_with_the_daemon(self):
-        self.ends_with(rb"kairo\0run")
+        self.ends_with("kairo run")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import re
 import signal
 import time
 
-from harness import HOOKS, Case, Sim, alive, descendants, main, needs_hooks, stalled, wait_for
+from harness import HOOKS, Case, Sim, alive, command_of, descendants, main, needs_hooks, stalled, wait_for
 from terminal import Terminal
 
 
@@ -166,11 +166,7 @@ class Tools(Case):
         self.helpers = wait_for(lambda: [p for p in descendants(self.pid) if self.is_tool(p)], "the tool to run")
 
     def is_tool(self, pid):
-        try:
-            with open("/proc/%d/cmdline" % pid) as f:
-                return "call" in f.read().split("\0")  # whatever path it was started by
-        except OSError:
-            return False
+        return "call" in command_of(pid)  # whatever path it was started by
 
     def gone(self):
         wait_for(lambda: not any(alive(p) for p in self.helpers), "the tool to be gone")

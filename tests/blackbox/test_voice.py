@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import samples
 import test_silk
-from harness import Case, alive, descendants, main, needs_hooks, wait_for
+from harness import Case, alive, command_of, descendants, main, needs_hooks, wait_for
 from npm_tools import Skipped
 
 KEY = "sk-voice-0123456789abcdef"
@@ -258,14 +258,7 @@ class Heard(VoiceCase):
 
     def running(self):
         """The command lines of all that the daemon has below it."""
-        lines = ""
-        for pid in descendants(self.kairo.pid()):
-            try:
-                with open("/proc/%d/cmdline" % pid) as f:
-                    lines += f.read().replace("\0", " ") + "\n"
-            except OSError:
-                pass
-        return lines
+        return "\n".join(" ".join(command_of(pid)) for pid in descendants(self.kairo.pid()))
 
     def test_a_kill_while_it_is_listened_to(self):
         self.listen_by("if [ -e \"$(dirname \"$0\")\"/go ]; then echo after all; else echo $$ >pid; exec sleep 600; fi")
