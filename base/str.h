@@ -16,7 +16,7 @@ struct view {
 #define VIEW(lit) ((struct view){ "" lit, sizeof(lit) - 1 })
 #define VIEW_NONE ((struct view){ NULL, 0 })
 /* For printf's "%.*s". Callers keep views shorter than INT_MAX. */
-#define VIEW_FMT(v) (int)(v).n, ((v).p ? (v).p : "")
+#define VIEW_FMT(v) (int)(v).n, ((v).n > 0 ? (v).p : "")
 
 struct view view_of(const char *s); /* NULL gives VIEW_NONE */
 bool view_eqs(struct view a, const char *s);
@@ -46,7 +46,7 @@ static inline bool view_ends(struct view v, struct view suffix)
 }
 static inline size_t view_find(struct view v, char c) /* position of the first c, or v.n */
 {
-	const char *at = v.n > 0 ? (const char *)memchr(v.p, c, v.n) : NULL;
+	const char *at = v.n > 0 ? (const char *)memchr(v.p, (unsigned char)c, v.n) : NULL;
 
 	return at ? (size_t)(at - v.p) : v.n;
 }

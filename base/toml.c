@@ -495,7 +495,7 @@ static int check_text(struct scanner *s, struct view text, struct err *e)
 
 struct scanner toml_scanner(struct view text)
 {
-	const char *p = text.p ? text.p : "";
+	const char *p = text.n > 0 ? text.p : "";
 
 	return (struct scanner){ .begin = p,
 		.p = p,

@@ -67,7 +67,7 @@ static size_t occurrence(struct view text, size_t at, struct view what, int64_t 
 	for (;; n--) {
 		struct view rest = view_from(text, at);
 		const char *found =
-			what.n ? memmem(rest.p ? rest.p : "", rest.n, what.p, what.n) : NULL;
+			what.n ? memmem(rest.n > 0 ? rest.p : "", rest.n, what.p, what.n) : NULL;
 
 		if (!found)
 			return SIZE_MAX;

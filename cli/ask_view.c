@@ -105,7 +105,7 @@ static void put_off(struct ask_view *v, struct view id, struct view line)
 	if (w)
 		w->line = strndup(line.p, line.n);
 	if (w)
-		w->id = strndup(id.p ? id.p : "", id.n);
+		w->id = strndup(id.n > 0 ? id.p : "", id.n);
 	if (!w || !w->line || !w->id) {
 		free_waiting(w);
 		return;

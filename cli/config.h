@@ -140,8 +140,8 @@ int config_unset(const char *home, const char *name, struct err *e);
 struct config_edit {
 	const char *name, *value; /* as for config_set; NULL removes it */
 };
-/* The same for up to CONFIG_EDITS_MAX settings at once: all of them or none. For a daemon's loop: it
- * waits half a second for whoever else is writing, not five. */
+/* The same for up to CONFIG_EDITS_MAX settings at once: all of them or none. For a daemon's loop:
+ * it waits half a second for whoever else is writing, not five. */
 int config_change(const char *home, const struct config_edit *edits, size_t n, struct err *e);
 /* What would be in force after that; nothing is written. */
 int config_try(struct config **out, const char *home, const struct config_edit *edits, size_t n,

@@ -553,7 +553,7 @@ static int take_file(struct reader *r)
 	f->line = r->line;
 	if (take_names(r, &n, f) < 0 || judge_names(r, &n, f->line, f, &path) < 0)
 		goto out;
-	f->path = strndup(path.p ? path.p : "", path.n);
+	f->path = strndup(path.n > 0 ? path.p : "", path.n);
 	if (!f->path) {
 		(void)err_set(r->e, E_NOMEM, "a patch");
 		goto out;

@@ -34,7 +34,7 @@ static int add_choice(struct form_field *f, struct view value, struct view title
 	if (about.n > 0)
 		(void)str_addf(&name, " (%.*s)", VIEW_FMT(view_cut(about, TEXT_MAX / 4)));
 	f->names[f->n] = str_take(&name);
-	f->values[f->n] = strndup(value.p ? value.p : "", value.n);
+	f->values[f->n] = strndup(value.n > 0 ? value.p : "", value.n);
 	str_release(&name);
 	if (!f->names[f->n] || !f->values[f->n])
 		return -1;
@@ -182,7 +182,7 @@ int form_read(struct form *f, const struct json *params, const struct form_words
 	if (json_get_object(params, "requestedSchema", JSON_REQUIRED, &schema, e) < 0 ||
 		json_get_object(schema, "properties", JSON_OPTIONAL, &properties, e) < 0)
 		return -1;
-	f->message = strndup(message.p ? message.p : "", message.n);
+	f->message = strndup(message.n > 0 ? message.p : "", message.n);
 	if (!f->message)
 		return err_set(e, E_NOMEM, "a form");
 	json_each(property, properties) {

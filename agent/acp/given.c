@@ -24,7 +24,7 @@ void given_clear(struct givens *g)
 
 static char *copy(struct view v)
 {
-	return strndup(v.p ? v.p : "", v.n);
+	return strndup(v.n > 0 ? v.p : "", v.n);
 }
 
 void given_add(struct givens *g, const char *print, const struct permission *what)

@@ -188,7 +188,7 @@ static void tell_left(struct acp *a, struct view line)
 	size_t n = view_find(line, '\t');
 	struct view key = view_from(line, n + 1);
 	size_t m = view_find(key, '\t');
-	char *name = strndup(key.p ? key.p : "", m);
+	char *name = strndup(key.n > 0 ? key.p : "", m);
 	struct live l = { .key = name, .zh = view_eqs(view_cut(line, n), "zh") };
 	struct str out = STR_INIT(NOTICE_MAX), what = STR_INIT(NOTICE_MAX);
 

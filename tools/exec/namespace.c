@@ -305,7 +305,7 @@ static int say_why(struct view said, struct err *e)
 {
 	struct str safe = STR_INIT((size_t)4 * SAID_MAX);
 	struct view line = view_trim(said);
-	const char *lf = memrchr(line.p ? line.p : "", '\n', line.n);
+	const char *lf = memrchr(line.n > 0 ? line.p : "", '\n', line.n);
 
 	if (lf)
 		line = view_from(line, (size_t)(lf + 1 - line.p));

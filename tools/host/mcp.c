@@ -61,7 +61,7 @@ static bool is_header_value(struct view v)
 
 static int keep(char **out, struct view v, struct err *e)
 {
-	*out = strndup(v.p ? v.p : "", v.n);
+	*out = strndup(v.n > 0 ? v.p : "", v.n);
 	return *out ? 0 : err_set(e, E_NOMEM, "the servers");
 }
 
