@@ -182,8 +182,9 @@ static int finish(int code)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	if (errno != EPIPE)
-		fputs("kairo: the output could not be written\n", stderr);
+	if (errno == EPIPE)
+		return code;
+	fputs("kairo: the output could not be written\n", stderr);
 	return code == EXIT_DONE ? EXIT_FAILED : code;
 }
 
