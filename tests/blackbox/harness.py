@@ -388,13 +388,16 @@ cdn_url = "%s"
             for s in (p.stdout, p.stderr):
                 if s:
                     s.close()
+        stopped = False
         if os.path.isdir(self.dir):
             p = self.run("stop", code=None)
             if p.returncode not in (0, 3):  # a daemon would be left behind
                 raise AssertionError("kairo stop ended with %d\n%s%s" % (p.returncode, p.out, p.err))
-        else:  # a test has taken the folder away: nothing else finds a daemon that runs
+            stopped = p.returncode == 0
+        if not stopped:  # a test may have taken the folder away: nothing else finds a daemon that runs
             for pid in self._daemons():
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def _daemons(self):
         """The processes that were started with our folder."""

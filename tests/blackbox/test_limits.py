@@ -100,6 +100,7 @@ class Disk(Case):
                           capture_output=True).returncode != 0:
             return False
         self.addCleanup(subprocess.run, ["umount", "-l", path])
+        self.addCleanup(self.kairo.stop, None)  # ahead of that: nothing finds it afterwards
         shutil.copytree(path + ".before", path, dirs_exist_ok=True)
         return True
 
