@@ -64,6 +64,15 @@ def swap(secret):
     put("swap")
 
 
+def hear(folder):
+    fd = libc.inotify_init()
+    try:
+        raw(254, fd, folder.encode(), 0xfff)
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
 def files(t):
     outside, secret = t["outside"], os.path.join(t["outside"], "secret")
     for name, path in (("directly", secret), ("by ..", os.path.relpath(secret)),
@@ -88,6 +97,8 @@ def files(t):
     must_fail("change the mode", lambda: os.chmod(secret, 0o777))
     must_fail("change the owner", lambda: os.chown(secret, os.getuid(), os.getgid()))
     must_fail("change the times", lambda: os.utime(secret, (1, 1)))
+    must_fail("list its attributes", lambda: os.listxattr(secret))
+    must_fail("hear what is done there", lambda: hear(outside))
     must_fail("set an attribute", lambda: os.setxattr(secret, "user.kairo", b"1"))
     must_fail("remove", lambda: os.unlink(secret))
     must_fail("rename", lambda: os.rename(secret, secret + "2"))

@@ -78,7 +78,8 @@ static int compile(struct search *s, struct view pattern, bool ignore_case, stru
 	if (!s->code) {
 		struct str w = STR_INIT(sizeof(what) - 1);
 
-		(void)str_addf(&w, "the expression is wrong at character %zu", at);
+		(void)str_addf(&w, "the expression is wrong at character %zu",
+			utf8_count(view_cut(pattern, at)));
 		(void)copy_z(what, sizeof(what), str_view(&w));
 		str_release(&w);
 		say_pcre(code, e, what);

@@ -18,7 +18,11 @@
 
 /* Newer than the library's table; the number is the same everywhere. */
 #define FCHMODAT2     452
+#define STATMOUNT     457
+#define LISTMOUNT     458
 #define SETXATTRAT    463
+#define GETXATTRAT    464
+#define LISTXATTRAT   465
 #define REMOVEXATTRAT 466
 #define FILE_SETATTR  469
 
@@ -314,6 +318,32 @@ static int deny_cuts(scmp_filter_ctx ctx)
 	return rc;
 }
 
+/* What is told of files by a path alone: what is done to them, and by what name; their attributes;
+ * where they are mounted. Programs do without what the machine does not have. */
+static int deny_tales(scmp_filter_ctx ctx)
+{
+	static const struct {
+		int call, error;
+	} calls[] = {
+		{ SCMP_SYS(inotify_init), ENOSYS },
+		{ SCMP_SYS(inotify_init1), ENOSYS },
+		{ SCMP_SYS(getxattr), EOPNOTSUPP },
+		{ SCMP_SYS(lgetxattr), EOPNOTSUPP },
+		{ SCMP_SYS(listxattr), EOPNOTSUPP },
+		{ SCMP_SYS(llistxattr), EOPNOTSUPP },
+		{ GETXATTRAT, ENOSYS },
+		{ LISTXATTRAT, ENOSYS },
+		{ STATMOUNT, ENOSYS },
+		{ LISTMOUNT, ENOSYS },
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < COUNT(calls); i++)
+		rc |= seccomp_rule_add(ctx, SCMP_ACT_ERRNO((uint32_t)calls[i].error), calls[i].call,
+			0);
+	return rc;
+}
+
 /* --- Sockets of programs ---------------------------------------------------------------------- */
 
 /* Sockets of other programs (D-Bus, an ssh or docker daemon, ours) are not on the network, but no
@@ -420,7 +450,7 @@ static int deny_signals(scmp_filter_ctx ctx, const struct fence_plan *plan)
 /* What there is no namespace for. */
 static int deny_outside(scmp_filter_ctx ctx, const struct fence_plan *plan, int landlock)
 {
-	int rc = deny_changes(ctx, plan) | deny_scheduling(ctx);
+	int rc = deny_changes(ctx, plan) | deny_tales(ctx) | deny_scheduling(ctx);
 
 	for (size_t i = 0; i < COUNT(shared); i++)
 		rc |= deny(ctx, shared[i]);

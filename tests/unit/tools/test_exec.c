@@ -688,6 +688,7 @@ static void greps(void **state)
 		"d/b.txt:2: 你好 main\n");
 	gives("grep", "{\"pattern\":\"^$\",\"path\":\"a.c\"}", "[no line matches]\n");
 	refuses("grep", "{\"pattern\":\"(\"}", "wrong at character 1");
+	refuses("grep", "{\"pattern\":\"中文(\"}", "wrong at character 3");
 	refuses("grep", "{\"pattern\":\"\\\\C\"}", "expression is wrong");
 	refuses("grep", "{\"pattern\":\"\"}", "pattern");
 }

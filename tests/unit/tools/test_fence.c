@@ -16,6 +16,7 @@
 #include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
@@ -27,6 +28,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -273,6 +275,16 @@ static long try_messages(void)
 	return id < 0 ? -1 : msgctl(id, IPC_RMID, NULL);
 }
 
+static long try_watching(void)
+{
+	return inotify_init1(0);
+}
+
+static long try_attributes(void)
+{
+	return listxattr(own, NULL, 0);
+}
+
 static long try_queue(void)
 {
 	char name[32];
@@ -370,6 +382,8 @@ static const struct expectation expectations[] = {
 	{ "semaphores", try_semaphores, EPERM, FREE, FREE, 0 },
 	{ "messages", try_messages, EPERM, FREE, FREE, 0 },
 	{ "a queue with a name", try_queue, EPERM, FREE, FREE, 0 },
+	{ "watching files", try_watching, ENOSYS, FREE, FREE, 0 },
+	{ "attributes by a path", try_attributes, EOPNOTSUPP, FREE, FREE, 0 },
 	{ "ptrace", try_ptrace, EPERM, EPERM, EPERM, 0 },
 	{ "unshare", try_unshare, EPERM, EPERM, EPERM, 0 },
 	{ "clone3", try_clone3, ENOSYS, ENOSYS, ENOSYS, 0 },
