@@ -28,6 +28,7 @@ struct app {
 	int socket_hold;  /* see socket_path; -1: none */
 	bool in_terminal; /* and to end with it */
 	struct sigwatch *term, *intr, *hup;
+	struct err reload; /* why the newest settings were not taken over; E_OK: they were */
 };
 
 /* What /status on the phone shows of the rooms the channel does not see; arg: the app. */

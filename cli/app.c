@@ -127,35 +127,43 @@ static void on_hangup(struct app *a)
 	app_end(a, EXIT_DONE);
 }
 
+/* On failure nothing has changed. */
+static int reload(struct app *a, struct str *waits, struct err *e)
+{
+	struct config *fresh = NULL;
+	struct control_settings s;
+	enum log_level level;
+	int rc = -1;
+
+	if (config_load(&fresh, a->home->dir, e) < 0)
+		return -1;
+	control_settings_from(&s, fresh);
+	if (workshop_apply(&a->shop, fresh, e) < 0 || control_apply(a->control, &s, e) < 0)
+		goto out;
+	if (log_level_parse(fresh->log_level, &level) == 0)
+		log_set_level(a->log, level);
+	config_adopt(a->cfg, fresh, waits);
+	rc = 0;
+out:
+	config_free(&fresh);
+	return rc;
+}
+
 static void on_hup(void *arg, int signo)
 {
 	struct app *a = arg;
-	struct config *fresh = NULL;
-	struct control_settings s;
 	struct str waits = STR_INIT(2048);
-	struct err e = ERR_INIT;
-	enum log_level level;
 
 	(void)signo;
 	if (a->in_terminal && !has_terminal()) {
 		on_hangup(a);
 		return;
 	}
-	if (config_load(&fresh, a->home->dir, &e) < 0) {
-		log_error(a->log, "app", "reload: %s; the old settings stay", e.msg);
-		return;
-	}
-	control_settings_from(&s, fresh);
-	if (workshop_apply(&a->shop, fresh, &e) < 0 || control_apply(a->control, &s, &e) < 0) {
-		log_error(a->log, "app", "reload: %s; the old settings stay", e.msg);
-		config_free(&fresh);
-		return;
-	}
-	if (log_level_parse(fresh->log_level, &level) == 0)
-		log_set_level(a->log, level);
-	config_adopt(a->cfg, fresh, &waits);
-	config_free(&fresh);
-	log_info(a->log, "app", "settings reloaded");
+	err_clear(&a->reload);
+	if (reload(a, &waits, &a->reload) < 0)
+		log_error(a->log, "app", "reload: %s; the old settings stay", a->reload.msg);
+	else
+		log_info(a->log, "app", "settings reloaded");
 	if (waits.n)
 		log_warn(a->log, "app", "changed, but not in force before kairo restart: %s",
 			str_cstr(&waits));
@@ -359,6 +367,7 @@ int app_run(const struct home *h, const struct app_opts *o)
 {
 	struct app a = { .home = h, .opts = *o, .exit_code = EXIT_FAILED };
 	struct err e = ERR_INIT;
+	bool second;
 	int rc;
 
 	a.shop.workspace_fd = -1;
@@ -369,13 +378,14 @@ int app_run(const struct home *h, const struct app_opts *o)
 	if (rc == 0)
 		rc = app_start(&a, &e);
 	if (rc == 0) {
-		report(&a, "ok\n");
+		report(&a, APP_READY);
 		rc = loop_run(a.loop, &e);
 	}
 	if (rc < 0)
 		log_error(a.log, "app", "%s", e.msg);
 	else
 		log_info(a.log, "app", "kairo ended");
+	second = !a.claim && e.code == E_BUSY;
 	app_close(&a);
 	/* Said when the lock is free again, so that whoever hears it may try anew at once. */
 	if (rc < 0) {
@@ -383,7 +393,7 @@ int app_run(const struct home *h, const struct app_opts *o)
 
 		snprintf(line, sizeof(line), "%d %s\n",
 			e.code == E_AUTH ? EXIT_LOGIN_NEEDED : EXIT_FAILED, e.msg);
-		report(&a, line);
+		report(&a, second ? APP_SECOND : line);
 		a.exit_code = say_err(&e);
 	}
 	return a.exit_code;

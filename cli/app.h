@@ -52,8 +52,11 @@ struct app;
 
 struct app_opts {
 	bool background; /* log to logs/kairo.log, report readiness on ready_fd */
-	int ready_fd;    /* -1: none. Gets "ok\n", or one line with the error */
+	int ready_fd;    /* -1: none. Gets one of these lines, or "CODE MESSAGE\n" */
 };
+
+#define APP_READY  "ok\n"
+#define APP_SECOND "second\n" /* another one has the lock */
 
 /* Runs a daemon to its end; returns an exit code. */
 int app_run(const struct home *h, const struct app_opts *o);

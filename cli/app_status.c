@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -112,16 +113,40 @@ static void put_warning(void *arg, const char *line)
 	json_put_z(arg, NULL, line);
 }
 
-static void warn_of_audit(const struct app *a, bool zh, void (*found)(void *arg, const char *line),
+/* Is the folder that we work in still where it was? */
+static bool workspace_is_there(const struct workshop *w)
+{
+	struct stat named, ours;
+
+	return stat(w->workspace, &named) == 0 && fstat(w->workspace_fd, &ours) == 0 &&
+	       named.st_dev == ours.st_dev && named.st_ino == ours.st_ino;
+}
+
+/* What has gone wrong since the start, and stays so until somebody does something. */
+static void warn_of_faults(const struct app *a, bool zh, void (*found)(void *arg, const char *line),
 	void *arg)
 {
-	const char *fault = audit_fault(a->shop.audit);
-	struct str line = STR_INIT(1000);
+	const char *audit = audit_fault(a->shop.audit);
+	struct str line = STR_INIT(PATH_SIZE + 1000);
 
-	if (fault[0] && str_addf(&line,
+	if (audit[0] && str_addf(&line,
 				zh ? "审计记录写不进去，所以什么都不做：%s"
 				   : "nothing is done, since the audit takes no record: %s",
-				fault) == 0)
+				audit) == 0)
+		found(arg, str_cstr(&line));
+	str_reset(&line);
+	if (a->reload.code &&
+		str_addf(&line,
+			zh ? "设置没有重新读入，仍用原来的：%s"
+			   : "the settings were not read again, the old ones stay: %s",
+			a->reload.msg) == 0)
+		found(arg, str_cstr(&line));
+	str_reset(&line);
+	if (!workspace_is_there(&a->shop) &&
+		str_addf(&line,
+			zh ? "工作目录 %s 不在了：把它放回去，或者运行 kairo restart 新建一个"
+			   : "the workspace %s is gone: put it back, or have kairo restart make it anew",
+			a->shop.workspace) == 0)
 		found(arg, str_cstr(&line));
 	str_release(&line);
 }
@@ -135,7 +160,7 @@ static void put_warnings(struct app *a, struct json_out *w)
 	for (size_t i = 0; i < n; i++)
 		json_put_z(w, NULL, lines[i]);
 	policy_warn(a->shop.policy, false, put_warning, w);
-	warn_of_audit(a, false, put_warning, w);
+	warn_of_faults(a, false, put_warning, w);
 	json_close_array(w);
 }
 
@@ -249,5 +274,5 @@ void app_more_status(void *arg, bool zh, struct str *out)
 	for (size_t i = 0; i < n; i++)
 		add_note(&notes, lines[i]);
 	policy_warn(a->shop.policy, zh, add_note, &notes);
-	warn_of_audit(a, zh, add_note, &notes);
+	warn_of_faults(a, zh, add_note, &notes);
 }

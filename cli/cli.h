@@ -40,6 +40,7 @@ struct command {
 	const char *help;                                        /* one line */
 	int (*run)(const struct home *h, int argc, char **argv); /* argv[0] is the command's name */
 	enum home_use home;
+	bool own_options; /* looks at them itself; else those in args are all there are */
 };
 
 const struct command *commands(size_t *n);

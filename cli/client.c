@@ -75,8 +75,11 @@ static void on_done(void *arg, const struct http_result *r)
 	if (r->fail == HTTP_FAIL_CONNECT)
 		c->rc = err_set(c->err, E_NOTFOUND,
 			"kairo is not running; start it with: kairo start");
+	else if (r->fail == HTTP_FAIL_TIMEOUT)
+		c->rc = err_set(c->err, E_TIMEOUT,
+			"kairo runs, but does not answer; kairo logs may tell why, kairo restart ends it");
 	else if (r->fail)
-		c->rc = err_set(c->err, r->err->code, "%s", r->err->msg);
+		c->rc = err_set(c->err, r->err->code, "the running kairo: %s", r->err->msg);
 	else if (r->status / 100 != 2)
 		c->rc = fail_from(r, c->err);
 	else if (c->call->answer && str_add(c->call->answer, r->body) < 0)

@@ -10,14 +10,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "channel/daemon.h"
 #include "cli/app.h"
 #include "cli/background.h"
+#include "cli/client.h"
 #include "cli/hooks.h"
 
 enum {
 	START_WAIT_MS = 20000,
+	LOOK_MS = 50,
 	STOP_WAIT_MS = 10000, /* TERM to KILL */
 	READY_FD = 3
 };
@@ -90,7 +93,7 @@ static int open_stderr_file(const struct home *h, struct err *e)
 
 enum ready { READY_LINE, READY_GONE, READY_SILENT };
 
-/* The child's one line: "ok", or "CODE MESSAGE". */
+/* The child's one line. */
 static enum ready await_ready(int fd, char *line, size_t size)
 {
 	const struct clock *clk = clock_system();
@@ -139,37 +142,102 @@ static int start_failed(const struct home *h, enum ready how, char *line)
 	return line[0] == '0' + EXIT_LOGIN_NEEDED ? EXIT_LOGIN_NEEDED : EXIT_FAILED;
 }
 
+/* Does the daemon that has the lock serve? 1; 0: it is beginning or ending; -1: it is stuck. */
+static int serves(const struct home *h, struct err *e)
+{
+	struct str answer = STR_INIT(1 << 20);
+	const struct client_call call = { .method = "GET",
+		.path = "/v1/status",
+		.answer = &answer };
+	struct view state = VIEW_NONE;
+	struct json *j = NULL;
+	int rc = 0;
+
+	if (client_request(h, &call, e) == 0) {
+		if (json_read(&j, str_view(&answer), &json_limits_config, e) == 0)
+			json_get_str(j, "state", JSON_OPTIONAL, 0, 64, &state, e);
+		rc = view_eqs(state, "running");
+	} else if (e->code == E_TIMEOUT || e->code == E_CANCELLED) {
+		rc = -1;
+	}
+	json_free(&j);
+	str_release(&answer);
+	return rc;
+}
+
+/* The daemon that serves: 1 and its pid; one that is just beginning or ending is waited for. 0: none
+ * runs. -1: what runs does not get there. */
+static int find_serving(const struct home *h, int64_t end, pid_t *pid, struct err *e)
+{
+	int found, rc = 0;
+
+	for (;;) {
+		err_clear(e);
+		found = daemon_find(h->dir, pid, e);
+		if (found == 0 || (found == 1 && (rc = serves(h, e)) != 0))
+			return found == 0 ? 0 : rc;
+		if (clock_mono(clock_system()) >= end)
+			break;
+		(void)poll(NULL, 0, LOOK_MS);
+	}
+	return found < 0
+	               ? -1
+	               : err_set(e, E_TIMEOUT,
+				 "a daemon runs here (pid %d), but it neither serves nor ends; kairo "
+				 "logs may tell why, kairo restart ends it",
+				 (int)*pid);
+}
+
+/* A daemon of our own; what it says of its start is in line. */
+static int launch(const struct home *h, pid_t *pid, char *line, size_t size, enum ready *how,
+	struct err *e)
+{
+	int ready[2], errlog = open_stderr_file(h, e);
+
+	if (errlog < 0)
+		return -1;
+	if (pipe2(ready, O_CLOEXEC) < 0 || (*pid = fork()) < 0) {
+		close(errlog);
+		return err_sys(e, "start");
+	}
+	if (*pid == 0)
+		become_daemon(h, ready[1], errlog);
+	close(ready[1]);
+	close(errlog);
+	*how = await_ready(ready[0], line, size);
+	close(ready[0]);
+	return 0;
+}
+
+/* Of several at once each is told of the one daemon that runs then. */
 int cmd_start(const struct home *h, int argc, char **argv)
 {
+	int64_t end = clock_mono(clock_system()) + START_WAIT_MS;
 	struct err e = ERR_INIT;
-	char line[512];
-	int ready[2], errlog;
+	char line[512] = "";
 	enum ready how;
 	pid_t pid;
+	int rc;
 
 	(void)argv;
 	if (argc > 1)
 		return say_usage("start", "start takes no arguments");
-	if (daemon_find(h->dir, &pid, &e) == 1) {
-		printf("kairo is already running, pid %d\n", (int)pid);
-		return EXIT_DONE;
+	while ((rc = find_serving(h, end, &pid, &e)) == 0) {
+		hooks_offer(h);
+		if (launch(h, &pid, line, sizeof(line), &how, &e) < 0)
+			return say_err(&e);
+		if (how == READY_LINE && strcmp(line, APP_READY) == 0) {
+			printf("kairo is running, pid %d\n", (int)pid);
+			return EXIT_DONE;
+		}
+		/* Gone without a word: another restart has ended it, to start its own. */
+		if (strcmp(line, APP_SECOND) != 0 &&
+			(how != READY_GONE || daemon_find(h->dir, &pid, &e) == 0))
+			return start_failed(h, how, line);
 	}
-	hooks_offer(h);
-	if ((errlog = open_stderr_file(h, &e)) < 0)
+	if (rc < 0)
 		return say_err(&e);
-	if (pipe2(ready, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
-		err_sys(&e, "start");
-		return say_err(&e);
-	}
-	if (pid == 0)
-		become_daemon(h, ready[1], errlog);
-	close(ready[1]);
-	close(errlog);
-	how = await_ready(ready[0], line, sizeof(line));
-	close(ready[0]);
-	if (how != READY_LINE || strcmp(line, "ok\n") != 0)
-		return start_failed(h, how, line);
-	printf("kairo is running, pid %d\n", (int)pid);
+	printf("kairo is already running, pid %d\n", (int)pid);
 	return EXIT_DONE;
 }
 
@@ -192,10 +260,27 @@ int cmd_stop(const struct home *h, int argc, char **argv)
 	return EXIT_NOT_RUNNING;
 }
 
+/* What would keep it from starting again must not end it first. */
+static int can_start(const struct home *h, struct err *e)
+{
+	struct config *c = NULL;
+	int rc = config_load(&c, h->dir, e);
+
+	if (rc == 0 && (rc = config_load_key(c, e)) == 0)
+		rc = check_ca_file(c, e);
+	config_free(&c);
+	return rc;
+}
+
 int cmd_restart(const struct home *h, int argc, char **argv)
 {
+	struct err e = ERR_INIT;
+	int rc;
+
 	if (argc > 1)
 		return say_usage("restart", "restart takes no arguments");
-	int rc = cmd_stop(h, argc, argv);
+	if (can_start(h, &e) < 0)
+		return say_err(&e);
+	rc = cmd_stop(h, argc, argv);
 	return rc == EXIT_DONE || rc == EXIT_NOT_RUNNING ? cmd_start(h, argc, argv) : rc;
 }

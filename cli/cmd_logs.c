@@ -126,6 +126,7 @@ static void follow(struct tail *t)
 
 int cmd_logs(const struct home *h, int argc, char **argv)
 {
+	static const struct option none[] = { { 0 } };
 	char dir[PATH_SIZE], path[PATH_SIZE];
 	struct tail t = { .path = path, .fd = -1 };
 	unsigned long long lines = TAIL_LINES;
@@ -134,7 +135,7 @@ int cmd_logs(const struct home *h, int argc, char **argv)
 	struct err e = ERR_INIT;
 	int opt, rc = -1;
 
-	while ((opt = getopt(argc, argv, "n:f")) != -1) {
+	while ((opt = getopt_long(argc, argv, "n:f", none, NULL)) != -1) {
 		if (opt == 'f')
 			followed = true;
 		else if (opt != 'n')

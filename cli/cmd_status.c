@@ -118,17 +118,13 @@ static int status_silent(pid_t pid, bool json)
 	if (json)
 		printf("{\"schema\":1,\"state\":\"silent\",\"pid\":%d}\n", (int)pid);
 	else
-		printf("kairo        runs as pid %d, but does not answer; kairo logs may tell why\n",
+		printf("kairo        runs as pid %d, but does not answer; kairo logs may tell why, "
+		       "kairo restart ends it\n",
 			(int)pid);
 	return EXIT_FAILED;
 }
 
-static const char *login_state(bool login, const struct err *e)
-{
-	return login ? "ok" : e->code == E_NOTFOUND ? "none" : "unusable";
-}
-
-static int stopped_json(const char *login, const char *const *relaxed, size_t n)
+static int stopped_json(const char *login, const char *const *warnings, size_t n)
 {
 	struct str text = STR_INIT(4096);
 	struct json_out w;
@@ -143,7 +139,7 @@ static int stopped_json(const char *login, const char *const *relaxed, size_t n)
 	json_close(&w);
 	json_open_array(&w, "warnings");
 	for (size_t i = 0; i < n; i++)
-		json_put_z(&w, NULL, relaxed[i]);
+		json_put_z(&w, NULL, warnings[i]);
 	json_close_array(&w);
 	json_close(&w);
 	int rc = json_out_end(&w, &e);
@@ -159,28 +155,34 @@ static int status_stopped(const struct home *h, bool json)
 	struct account *acc = NULL;
 	struct config *cfg = NULL;
 	struct err e = ERR_INIT, ce = ERR_INIT;
-	const char *relaxed[RELAXED_MAX];
+	const char *lines[RELAXED_MAX + 2];
 	bool login = account_load(&acc, h->dir, &e) == 0;
-	int code = login || e.code != E_NOTFOUND ? EXIT_NOT_RUNNING : EXIT_LOGIN_NEEDED;
-	size_t n = config_load(&cfg, h->dir, &ce) == 0
-	                   ? config_relaxed(cfg, false, relaxed, RELAXED_MAX)
-	                   : 0;
+	bool unusable = !login && e.code != E_NOTFOUND;
+	int code = login || unusable ? EXIT_NOT_RUNNING : EXIT_LOGIN_NEEDED;
+	size_t n = 0;
 
+	if (config_load(&cfg, h->dir, &ce) == 0)
+		n = config_relaxed(cfg, false, lines, RELAXED_MAX);
+	if (json && !cfg)
+		lines[n++] = ce.msg;
+	if (json && unusable)
+		lines[n++] = e.msg;
 	if (json) {
-		if (stopped_json(login_state(login, &e), relaxed, n) != EXIT_DONE)
+		if (stopped_json(login      ? "ok"
+				 : unusable ? "unusable"
+					    : "none",
+			    lines, n) != EXIT_DONE)
 			code = EXIT_FAILED;
 	} else {
 		line("kairo", "not running; start it with: kairo start");
 		if (login)
 			line("bot", account_bot_id(acc));
-		else if (e.code == E_NOTFOUND)
-			line("login", "nobody is logged in: kairo login");
 		else
-			line("login", e.msg);
+			line("login", unusable ? e.msg : "nobody is logged in: kairo login");
 		if (!cfg)
 			line("config", ce.msg);
 		for (size_t i = 0; i < n; i++)
-			line("warning", relaxed[i]);
+			line("warning", lines[i]);
 	}
 	config_free(&cfg);
 	account_free(&acc);
@@ -195,19 +197,19 @@ int cmd_status(const struct home *h, int argc, char **argv)
 		.path = "/v1/status",
 		.answer = &answer };
 	struct json *j = NULL;
-	struct err e = ERR_INIT;
+	struct err e = ERR_INIT, why = ERR_INIT;
 	int rc = EXIT_DONE;
 	pid_t pid;
 
 	if (argc > 2 || (argc == 2 && !json))
 		return say_usage("status", "status takes --json or nothing");
 	if (client_request(h, &call, &e) < 0) {
-		if (e.code != E_NOTFOUND)
-			rc = say_err(&e);
-		else if (daemon_find(h->dir, &pid, &e) == 1)
+		if (e.code != E_CANCELLED && daemon_find(h->dir, &pid, &why) == 1)
 			rc = status_silent(pid, json);
-		else
+		else if (e.code == E_NOTFOUND)
 			rc = status_stopped(h, json);
+		else
+			rc = say_err(&e);
 	} else if (json) {
 		printf("%s\n", str_cstr(&answer));
 	} else if (json_read(&j, str_view(&answer), &json_limits_config, &e) < 0) {

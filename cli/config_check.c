@@ -95,6 +95,8 @@ int config_check(const struct config *c, const struct config_row *r, struct err 
 	const char *name = r->key.name;
 
 	switch (r->offset) {
+	case CONFIG_OFFSET(workspace):
+		return c->workspace[0] ? 0 : err_set(e, E_FORMAT, "%s: expected a folder", name);
 	case CONFIG_OFFSET(model.provider): return check_provider(name, config_string(c, r), e);
 	case CONFIG_OFFSET(model.base_url):
 	case CONFIG_OFFSET(ilink.cdn_url):

@@ -90,8 +90,10 @@ void doctor_account(struct doctor *d)
 	const char *url;
 
 	if (account_load(&d->account, d->home->dir, &e) < 0) {
-		say_bad(d, true, "login", "kairo login", "%s",
-			e.code == E_NOTFOUND ? "nobody is logged in" : e.msg);
+		say_bad(d, true, "login",
+			e.code == E_DENIED ? "do as it says; or kairo login, for a new one"
+					   : "kairo login",
+			"%s", e.code == E_NOTFOUND ? "nobody is logged in" : e.msg);
 		url = ACCOUNT_LOGIN_URL;
 	} else {
 		say_ok("login", "bot %s, owner %s", account_bot_id(d->account),

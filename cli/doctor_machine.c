@@ -152,7 +152,8 @@ void doctor_workspace(struct doctor *d)
 	if (workspace_find(path, d->cfg->workspace, d->home->root, false, &e) < 0)
 		say_bad(d, e.code != E_NOTFOUND, "workspace",
 			e.code == E_NOTFOUND
-				? "kairo start makes it; kairo config set workspace PATH names another"
+				? "kairo start (kairo restart, where it runs) makes it; kairo config "
+				  "set workspace PATH names another"
 				: "kairo config set workspace PATH",
 			"%s", e.msg);
 	else if (access(path, R_OK | W_OK | X_OK) < 0)

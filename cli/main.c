@@ -11,27 +11,30 @@
 #include "cli/cli.h"
 
 static const struct command table[] = {
-	{ "run", "", "run in the foreground, log to standard error", cmd_run, HOME_MAKE },
-	{ "start", "", "start the daemon", cmd_start, HOME_MAKE },
-	{ "stop", "", "stop the daemon", cmd_stop, HOME_FIND },
-	{ "restart", "", "stop and start the daemon", cmd_restart, HOME_MAKE },
-	{ "status", "[--json]", "what the daemon does and how the link is", cmd_status, HOME_FIND },
-	{ "logs", "[-n N] [-f]", "the newest lines of the log", cmd_logs, HOME_FIND },
+	{ "run", "", "run in the foreground, log to standard error", cmd_run, HOME_MAKE, true },
+	{ "start", "", "start the daemon", cmd_start, HOME_MAKE, false },
+	{ "stop", "", "stop the daemon", cmd_stop, HOME_FIND, false },
+	{ "restart", "", "stop and start the daemon", cmd_restart, HOME_MAKE, false },
+	{ "status", "[--json]", "what the daemon does and how the link is", cmd_status, HOME_FIND,
+		false },
+	{ "logs", "[-n N] [-f]", "the newest lines of the log", cmd_logs, HOME_FIND, true },
 	{ "audit", "[-n N] [--json]", "what tools were asked, decided and done", cmd_audit,
-		HOME_FIND },
+		HOME_FIND, true },
 	{ "login", "[--force] [--base-url URL] [--import DIR]", "connect a WeChat account",
-		cmd_login, HOME_MAKE },
-	{ "logout", "", "forget the WeChat account's credentials", cmd_logout, HOME_FIND },
-	{ "doctor", "[--engine]", "check every layer and say what to do", cmd_doctor, HOME_FIND },
+		cmd_login, HOME_MAKE, true },
+	{ "logout", "", "forget the WeChat account's credentials", cmd_logout, HOME_FIND, false },
+	{ "doctor", "[--engine]", "check every layer and say what to do", cmd_doctor, HOME_FIND,
+		false },
 	{ "config", "[list] | get KEY | set KEY VALUE | set KEY --stdin | unset KEY",
-		"read and change settings", cmd_config, HOME_FIND },
+		"read and change settings", cmd_config, HOME_FIND, false },
 	{ "hooks", "[status|install|remove]", "the plugin that tells of Kimi's background work",
-		cmd_hooks, HOME_FIND },
-	{ "ask", "[PROMPT]", "put a task to the agent from the terminal", cmd_ask, HOME_MAKE },
+		cmd_hooks, HOME_FIND, false },
+	{ "ask", "[PROMPT]", "put a task to the agent from the terminal", cmd_ask, HOME_MAKE,
+		false },
 	{ "send", "[--file PATH]... [TEXT] [--to USER]", "send a text or files to the phone",
-		cmd_send, HOME_FIND },
-	{ "version", "", "print the version", cmd_version, HOME_NONE },
-	{ "help", "[COMMAND]", "this list", cmd_help, HOME_NONE },
+		cmd_send, HOME_FIND, true },
+	{ "version", "", "print the version", cmd_version, HOME_NONE, false },
+	{ "help", "[COMMAND]", "this list", cmd_help, HOME_NONE, false },
 };
 
 const struct command *commands(size_t *n)
@@ -154,7 +157,9 @@ static int take_account(int *argc, char ***argv, const char **account)
 
 		if (a[9] == '=') {
 			*account = a + 10;
-		} else if (a[9] == '\0' && *argc > 2) {
+		} else if (a[9] != '\0') {
+			return 0; /* another word */
+		} else if (*argc > 2) {
 			*account = (*argv)[2];
 			used = 2;
 		} else {
@@ -163,6 +168,47 @@ static int take_account(int *argc, char ***argv, const char **account)
 		*argc -= used;
 		*argv += used;
 	}
+	return 0;
+}
+
+static bool is_option(const char *arg)
+{
+	return arg[0] == '-' && arg[1] && !strpbrk(arg, " \t\n");
+}
+
+/* Is it one of those in the command's usage? */
+static bool has_option(const struct command *c, const char *arg)
+{
+	char shown[32];
+
+	return snprintf(shown, sizeof(shown), "[%s]", arg) < (int)sizeof(shown) &&
+	       strstr(c->args, shown);
+}
+
+/* What stands behind the command's name up to the first word: 0, or 1 where there is nothing more
+ * to do, and *code. "--" is taken out for commands that do not do it themselves. */
+static int look_at_options(const struct command *c, int *argc, char **argv, int *code)
+{
+	int i;
+
+	for (i = 1; i < *argc && is_option(argv[i]); i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			describe(c, "kairo ");
+			*code = EXIT_DONE;
+			return 1;
+		}
+		if (!strcmp(argv[i], "--"))
+			break;
+		if (!c->own_options && !has_option(c, argv[i])) {
+			fputs("kairo: no option \"", stderr);
+			print_safe(stderr, view_of(argv[i]));
+			fputs("\"; a word that begins with - stands behind --\n", stderr);
+			*code = say_usage(c->name, NULL);
+			return 1;
+		}
+	}
+	if (i < *argc && !c->own_options && !strcmp(argv[i], "--"))
+		memmove(&argv[i], &argv[i + 1], (size_t)((*argc)-- - i) * sizeof(*argv));
 	return 0;
 }
 
@@ -217,10 +263,11 @@ static int remind(const struct home *h, int code)
 
 static int run(int argc, char **argv)
 {
-	char *program = argc > 0 ? argv[0] : NULL;
+	static char program[] = "kairo";
 	const char *account = NULL;
 	struct home h = { .account = "" };
 	struct err e = ERR_INIT;
+	int code = EXIT_DONE;
 
 	if (take_account(&argc, &argv, &account) < 0)
 		return say_usage("", "--account wants a name");
@@ -237,15 +284,12 @@ static int run(int argc, char **argv)
 	if (take_account(&argc, &argv, &account) < 0)
 		return say_usage(c->name, "--account wants a name");
 	argv[0] = program; /* getopt's complaints begin with it */
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		describe(c, "kairo ");
-		return EXIT_DONE;
-	}
+	if (look_at_options(c, &argc, argv, &code))
+		return code;
 	if (c->home != HOME_NONE && allow_files(&e) < 0)
 		return say_err(&e);
 	if (c->home != HOME_NONE && home_find(&h, account, c->home == HOME_MAKE, &e) < 0) {
-		int code = say_err(&e);
-
+		code = say_err(&e);
 		return e.code == E_FORMAT ? EXIT_USAGE : code;
 	}
 	return remind(&h, c->run(&h, argc, argv));

@@ -46,7 +46,11 @@ class Options(Case):
         self.kairo.run("--account=" + "a" * 32, "status", code=4)
 
     def test_wrong_arguments_are_named_with_the_usage(self):
-        for args, said in ((["status", "--jsn"], "status takes --json or nothing"),
+        for args, said in ((["status", "--jsn"], 'no option "--jsn"'),
+                           (["status", "now"], "status takes --json or nothing"),
+                           (["start", "-f"], 'no option "-f"'),
+                           (["config", "--list"], 'no option "--list"'),
+                           (["ask", "--json", "hi"], 'no option "--json"'),
                            (["run", "now"], "run takes no arguments"),
                            (["stop", "now"], "stop takes no arguments"),
                            (["restart", "now"], "restart takes no arguments"),
@@ -66,21 +70,31 @@ class Options(Case):
                            (["doctor", "now"], "doctor takes --engine, and nothing else"),
                            (["start", "now"], "start takes no arguments"),
                            (["logout", "all"], "logout takes no arguments"),
-                           (["version", "--long"], "version takes no arguments"),
+                           (["version", "--long"], 'no option "--long"'),
+                           (["version", "all"], "version takes no arguments"),
                            (["logs", "100"], "logs takes options only"),
                            (["audit", "100"], "audit takes options only"),
                            (["login", "me"], "login takes options only"),
                            (["login", "--import", "/", "--force"], "--import goes with no other option"),
                            (["send"], "one TEXT is wanted"),
-                           (["logs", "--all"], "option")):
+                           (["logs", "--all"], "kairo: unrecognized option '--all'"),
+                           (["send", "--too", "x"], "kairo: unrecognized option '--too'")):
             with self.subTest(args):
                 p = self.kairo.run(*args, code=2)
                 self.assertIn(said, p.err)
                 self.assertIn("usage: kairo [--account NAME] " + args[0], p.err)
                 self.assertEqual(p.out, "")
 
+    def test_options_end_where_the_words_begin(self):
+        for args in (["help", "--", "logs"], ["logs", "-f", "--help"], ["logs", "-h"]):
+            self.assertEqual(self.kairo.run(*args).out, self.kairo.run("help", "logs").out)
+        self.kairo.run("status", "--json", "--", code=4)
+        self.kairo.run("config", "--", "set", "language", "zh")
+        self.assertEqual(self.kairo.run("config", "--", "get", "language").out, '"zh"\n')
+        self.kairo.run("send", "--", "--text", code=3)
+
     def test_unknown_commands_are_named(self):
-        for args in (["stats"], ["help", "stats"], ["--stats"]):
+        for args in (["stats"], ["help", "stats"], ["--stats"], ["--accounts"]):
             self.assertIn('%s"; see kairo help' % args[-1], self.kairo.run(*args, code=2).err)
 
     def test_without_a_home_of_any_kind(self):
@@ -191,6 +205,22 @@ class Daemon(Case):
         answer = json.loads(self.kairo.run("status", "--json", code=1).out)
         self.assertEqual((answer["state"], answer["pid"]), ("silent", pid))
         os.kill(pid, signal.SIGTERM)
+
+    def test_one_that_is_stuck_is_told_as_such(self):
+        self.kairo.start()
+        pid = self.kairo.pid()
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            waiting = [self.kairo.popen(*args, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                       for args in (["status", "--json"], ["start"], ["send", "hi"])]
+            said = [p.communicate(timeout=PATIENCE * 2) for p in waiting]
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        self.assertEqual([p.returncode for p in waiting], [1, 1, 1])
+        self.assertEqual(json.loads(said[0][0]), {"schema": 1, "state": "silent", "pid": pid})
+        for out, err in said[1:]:
+            self.assertEqual(out, b"")
+            self.assertIn(b"does not answer; kairo logs may tell why, kairo restart ends it", err)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """kairo config and config.toml: through the binary, and into a running daemon."""
 
+import json
 import os
 import re
 import subprocess
@@ -101,6 +102,9 @@ class Command(ConfigCase):
                 self.assertIn(key, p.err)
                 self.assertNotIn("config.toml", p.err, "the file is not at fault")
         self.assertEqual(self.text(), before)
+
+    def test_an_empty_workspace_is_none(self):
+        self.assertIn("expected a folder", self.config_("set", "workspace", "", code=1).err)
 
     def test_values_at_their_bounds(self):
         for key, values in (("text_limit", (1, 3800)), ("queue_limit", (1, 1000)), ("turn_minutes", (1, 1440)),
@@ -238,6 +242,7 @@ class BadFiles(ConfigCase):
     def test_status_and_doctor_name_the_place_too(self):
         self.write("lanugage = 'zh'\n")
         self.assertIn("config.toml:1:1", self.kairo.run("status", code=4).out)
+        self.assertIn("config.toml:1:1", json.loads(self.kairo.run("status", "--json", code=4).out)["warnings"][0])
         self.assertRegex(self.kairo.run("doctor", code=1).out, "(?m)^FAIL  config .*config.toml:1:1")
 
 
@@ -433,11 +438,16 @@ class Reload(ConfigCase):
             seen = self.kairo.log().count("the old settings stay")
             os.kill(pid, 1)
             wait_for(lambda seen=seen: self.kairo.log().count("the old settings stay") > seen, "the refusal")
-            self.assertEqual(self.kairo.status()["queue"]["limit"], self.limit)
+            status = self.kairo.status()
+            self.assertEqual(status["queue"]["limit"], self.limit)
+            self.assertRegex(status["warnings"][-1], r"the old ones stay: config\.toml:1:\d+: ")
         self.assertRegex(self.kairo.log(), r"reload: config\.toml:\d+:\d+: .*the old settings stay")
+        self.assertRegex(self.kairo.run("restart", code=1).err, r"config\.toml:1:\d+: ")
+        self.assertEqual(self.kairo.pid(), pid)
         os.unlink(self.file)
         os.kill(pid, 1)
         wait_for(lambda: self.kairo.status()["queue"]["limit"] == 100, "the defaults of no file")
+        self.assertNotIn("the old ones stay", str(self.kairo.status()["warnings"]))
         self.write(good)
         self.assertEqual(self.kairo.pid(), pid)
         self.assertTrue(self.ask("/status"))

@@ -7,7 +7,7 @@ import signal
 import stat
 import subprocess
 
-from harness import Case, Kairo, alive, descendants, main, stalled, wait_for
+from harness import PATIENCE, Case, Kairo, alive, descendants, main, stalled, wait_for
 
 
 class Life(Case):
@@ -49,6 +49,10 @@ class Life(Case):
                               ("queue", {"waiting", "limit"}), ("sends", {"used", "limit"})):
             self.assertLessEqual(inner, set(s[member]))
         self.assertEqual((s["turn"], s["paused"], s["account"]["login"]), (None, False, "ok"))
+        os.rename(self.kairo.workspace, self.kairo.workspace + ".away")
+        self.assertIn("workspace is gone", self.kairo.status()["warnings"][-1])
+        os.rename(self.kairo.workspace + ".away", self.kairo.workspace)
+        self.assertNotIn("is gone", str(self.kairo.status()["warnings"]))
         self.kairo.stop()
         s = json.loads(self.kairo.run("status", "--json", code=3).out)
         relaxed = s.pop("warnings")
@@ -88,6 +92,25 @@ class Life(Case):
             self.assertEqual(self.kairo.pid(), winner.pid)
             self.kairo.stop()
             self.assertEqual(winner.wait(30), 0)
+
+    def test_starts_at_once_are_told_of_the_same_daemon(self):
+        for _ in range(3):
+            starts = [self.kairo.popen("start", stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
+            said = [p.communicate(timeout=PATIENCE * 2) for p in starts]
+            self.assertEqual([p.returncode for p in starts], [0] * 4, said)
+            pid = self.kairo.pid()
+            self.assertEqual(sorted(out.decode() for out, _ in said),
+                             ["kairo is already running, pid %d\n" % pid] * 3 + ["kairo is running, pid %d\n" % pid])
+            self.kairo.stop()
+
+    def test_a_start_beside_an_end_waits_for_it(self):
+        self.kairo.start()
+        pid = self.kairo.pid()
+        self.sim.fault("notifystop", "stall")
+        os.kill(pid, signal.SIGTERM)
+        wait_for(lambda: "signal 15: ending" in self.kairo.log(), "the end to begin")
+        self.assertIn("kairo is running", self.kairo.start().out)
+        self.assertNotEqual(self.kairo.pid(), pid)
 
     def test_a_stale_pid_file_is_no_obstacle(self):
         self.kairo.start()

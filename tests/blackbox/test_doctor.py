@@ -255,6 +255,8 @@ class Net(Doctor):
         self.addCleanup(held.close)
         self.kairo.config(network__proxy="http://127.0.0.1:%d" % port)
         self.fails("login", "account.json", "kairo login")
+        os.chmod(os.path.join(self.kairo.dir, "account.json"), 0o644)
+        self.fails("login", "chmod 600 it", "do as it says")
 
     def test_a_name_that_does_not_exist(self):
         self.kairo.config(model__base_url="http://%s/v1" % NO_NAME)
