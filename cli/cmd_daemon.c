@@ -165,8 +165,8 @@ static int serves(const struct home *h, struct err *e)
 	return rc;
 }
 
-/* The daemon that serves: 1 and its pid; one that is just beginning or ending is waited for. 0: none
- * runs. -1: what runs does not get there. */
+/* The daemon that serves: 1 and its pid; one that is just beginning or ending is waited for. 0:
+ * none runs. -1: what runs does not get there. */
 static int find_serving(const struct home *h, int64_t end, pid_t *pid, struct err *e)
 {
 	int found, rc = 0;
@@ -197,8 +197,9 @@ static int launch(const struct home *h, pid_t *pid, char *line, size_t size, enu
 	if (errlog < 0)
 		return -1;
 	if (pipe2(ready, O_CLOEXEC) < 0 || (*pid = fork()) < 0) {
+		(void)err_sys(e, "start");
 		close(errlog);
-		return err_sys(e, "start");
+		return -1;
 	}
 	if (*pid == 0)
 		become_daemon(h, ready[1], errlog);
@@ -215,7 +216,7 @@ int cmd_start(const struct home *h, int argc, char **argv)
 	int64_t end = clock_mono(clock_system()) + START_WAIT_MS;
 	struct err e = ERR_INIT;
 	char line[512] = "";
-	enum ready how;
+	enum ready how = READY_GONE;
 	pid_t pid;
 	int rc;
 

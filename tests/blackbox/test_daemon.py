@@ -9,6 +9,8 @@ import subprocess
 
 from harness import PATIENCE, Case, Kairo, alive, descendants, main, stalled, wait_for
 
+MANUAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "man", "kairo.1")
+
 
 class Life(Case):
     def test_start_status_stop(self):
@@ -49,6 +51,11 @@ class Life(Case):
                               ("queue", {"waiting", "limit"}), ("sends", {"used", "limit"})):
             self.assertLessEqual(inner, set(s[member]))
         self.assertEqual((s["turn"], s["paused"], s["account"]["login"]), (None, False, "ok"))
+        with open(MANUAL) as f:
+            manual = f.read()
+            manual = manual[manual.index(".SH FOR PROGRAMS"):]
+        for name in [*s, *(inner for member in s.values() if isinstance(member, dict) for inner in member)]:
+            self.assertRegex(manual, r"(?m)^\.BR? .*\b%s\b" % name)
         os.rename(self.kairo.workspace, self.kairo.workspace + ".away")
         self.assertIn("workspace is gone", self.kairo.status()["warnings"][-1])
         os.rename(self.kairo.workspace + ".away", self.kairo.workspace)
