@@ -26,10 +26,10 @@ class Browser:
         self.samples = os.path.join(self.pictures, "samples")
         samples.write_all(self.samples)
 
-    def run(self, script, where):
-        """where: the simulator's line. The script's exit code."""
+    def run(self, script, where, home=""):
+        """where: the simulator's line; home: the folder of a daemon that is asked too. The script's exit code."""
         return subprocess.run(
             [self.node, os.path.join(HERE, "page", script)],
             env={**os.environ, "SIM": json.dumps(where), "PACKAGES": self.packages, "BROWSER": self.browser,
-                 "PICTURES": self.pictures, "SAMPLES": self.samples},
-            timeout=300, stdin=subprocess.DEVNULL).returncode
+                 "PICTURES": self.pictures, "SAMPLES": self.samples, "SOCKET": os.path.join(home, "control.sock")},
+            timeout=540, stdin=subprocess.DEVNULL).returncode

@@ -22,7 +22,7 @@ class OnThePage(Kimi):
             "choose": [step(tools=[("AskUserQuestion", self.questions())]),
                        step(lambda messages: "You chose: " + content(messages[-1]))]}
         self.kairo.start()
-        self.assertEqual(self.browser.run("agent.mjs", self.sim.where), 0)
+        self.assertEqual(self.browser.run("agent.mjs", self.sim.where, self.kairo.dir), 0)
         self.assertFalse(os.path.exists(os.path.join(self.kairo.workspace, "refused")))
         self.assertTrue(os.path.exists(os.path.join(self.kairo.workspace, "made")))
 

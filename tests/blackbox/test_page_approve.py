@@ -10,7 +10,7 @@ class Questions(Case):
     def test_they_are_asked_answered_and_obeyed(self):
         self.kairo.config(language="en", policy__shell="ask", policy__write="ask")
         self.kairo.start()
-        self.assertEqual(self.browser.run("approve.mjs", self.sim.where), 0)
+        self.assertEqual(self.browser.run("approve.mjs", self.sim.where, self.kairo.dir), 0)
 
 
 if __name__ == "__main__":

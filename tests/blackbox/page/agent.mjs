@@ -1,7 +1,7 @@
 // An agent that others wrote, used from the phone page: it talks, asks before it acts, asks what it wants
 // to know, and stops.
 import assert from 'node:assert/strict';
-import { complaints, control, open, picture, runSteps, seesText, strangers } from './browser.mjs';
+import { complaints, control, open, picture, runSteps, strangers } from './browser.mjs';
 import { questionsOn } from './questions.mjs';
 
 const page = await open('en-US');
@@ -10,7 +10,7 @@ const { bubbles, say, question, asked, answered, press } = questionsOn(page);
 await runSteps({
 	async 'shows what it says, and not what it thinks'() {
 		await say('hello');
-		await seesText(page, 'Hello there.');
+		await answered('Hello there.');
 		assert.ok(!(await bubbles()).some(b => b.includes('They greet me')));
 	},
 	async 'does nothing after a no'() {
@@ -30,15 +30,14 @@ await runSteps({
 		assert.match(shown, /Which colour\?/);
 		assert.match(shown, /red \(warm\)\s+blue \(cold\)/);
 		await press(2);
-		await answered('You chose');
-		assert.match((await bubbles()).pop(), /You chose: .*blue/s);
+		assert.match(await answered('You chose'), /You chose: .*blue/s);
 	},
 	async 'stops at its question, and goes on with the next message'() {
 		await asked('labour', 'touch made');
 		await say('/stop');
 		await answered('Stopped');
 		await say('again');
-		await seesText(page, 'Once more, hello.');
+		await answered('Once more, hello.');
 	},
 	async 'has asked nobody else and complained of nothing'() {
 		assert.deepEqual(strangers, []);

@@ -2,13 +2,12 @@
 // understood, what it sends can be opened.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { browser, complaints, control, open, picture, runSteps, sample, sees, seesText, strangers } from './browser.mjs';
+import { attach, browser, complaints, control, open, picture, runSteps, sample, sees, strangers, timeout } from './browser.mjs';
 
 const page = await open('en-US');
 const rows = side => page.$$eval(`.row.${side}:not(#typing-row)`, l => l.length);
 const bubbles = () => page.$$eval('.row.bot:not(#typing-row) .bubble', l => l.map(b => b.innerText.trim()));
 const cite = (side, k) => page.$$eval(`.row.${side} .cite`, (l, n) => l.at(n).click(), k);
-const attach = async (...names) => (await page.$('#file')).uploadFile(...names.map(sample));
 async function say(text) {
 	if (text) await page.type('#text', text);
 	await page.click('#send');
@@ -28,7 +27,7 @@ const textOf = content => typeof content === 'string' ? content : content.filter
 
 await runSteps({
 	async 'sends a picture, asks about it, and one task sees both'() {
-		await attach('turned.jpg');
+		await attach(page, 'turned.jpg');
 		const answer = await answered(() => say('what is in this picture?'));
 		assert.match(answer, /picture .*image\/jpeg/);
 		assert.match(answer, /Given to the model to look at:\s+image\/(jpeg|png)/);
@@ -39,7 +38,7 @@ await runSteps({
 		await picture(page, 'media-asked');
 	},
 	async 'sends a file, which is named'() {
-		await attach('a.pdf');
+		await attach(page, 'a.pdf');
 		assert.match(await answered(() => say('and this?')), /a\.pdf, application\/pdf, 544 B/);
 	},
 	async 'gets the picture back, as it was sent, and opens it'() {
@@ -47,10 +46,10 @@ await runSteps({
 		await sees(page, () => { const i = document.querySelector('.row.bot .picture'); return i && i.naturalWidth === 48 && i.naturalHeight === 64; });
 		const got = Buffer.from(await page.$eval('.row.bot a:has(.picture)', async a => [...new Uint8Array(await (await fetch(a.href)).arrayBuffer())]));
 		assert.ok(got.equals(fs.readFileSync(sample('turned.jpg'))));
-		const opened = browser.waitForTarget(t => t.url().includes('/control/media'), { timeout: 15000 });
+		const opened = browser.waitForTarget(t => t.url().includes('/control/media'), { timeout });
 		await page.$eval('.row.bot a:has(.picture)', a => a.click());
 		const tab = await (await opened).page();
-		assert.equal(await tab.evaluate(() => document.images.length), 1);
+		await sees(tab, () => document.images.length === 1);
 		await tab.close();
 		await page.bringToFront();
 		assert.ok(!(await bubbles()).some(b => b.includes('send-image')), 'no tag is shown');
@@ -87,8 +86,7 @@ await runSteps({
 		assert.equal(await page.$$eval('.row.me .quoted', l => l.at(-1).innerText), 'Picture');
 	},
 	async 'is heard, when its phone has written down what was said'() {
-		await attach('a.silk');
-		await page.waitForSelector('.staged input');
+		await attach(page, 'a.silk');
 		await page.type('.staged input', 'hello');
 		assert.match(await answered(() => say('')), /demo model inside kairo-sim/);
 	},
