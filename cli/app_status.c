@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "cli/confinement.h"
 #include "cli/policy.h"
 
 enum { WARNINGS_MAX = 16 };
@@ -239,7 +240,7 @@ int app_status_json(struct app *a, struct str *out, struct err *e)
 	put_engine(a, &w);
 	put_background(a, &w);
 	json_put_z(&w, "workspace", a->shop.workspace);
-	tools_confinement(a->shop.tools, false, &confinement);
+	confinement_text(tools_sandbox(a->shop.tools), false, &confinement);
 	json_put_z(&w, "sandbox", str_cstr(&confinement));
 	str_release(&confinement);
 	put_memory(&w);
@@ -269,7 +270,7 @@ void app_more_status(void *arg, bool zh, struct str *out)
 	size_t n = config_warnings(a->cfg, a->account, zh, lines, WARNINGS_MAX);
 
 	str_adds(out, zh ? "工具限制：" : "Confinement: ");
-	tools_confinement(a->shop.tools, zh, out);
+	confinement_text(tools_sandbox(a->shop.tools), zh, out);
 	str_addc(out, '\n');
 	for (size_t i = 0; i < n; i++)
 		add_note(&notes, lines[i]);

@@ -10,6 +10,7 @@
 #include "cli/hooks.h"
 #include "cli/workspace.h"
 #include "tools/host/mcp.h"
+#include "tools/host/sandbox.h"
 
 static void check_model(struct doctor *d)
 {
@@ -98,7 +99,7 @@ static const char *trial_advice(const struct agent_plan *plan, const struct agen
 
 static void try_agent(struct doctor *d, const struct agent_plan *plan, const char *workspace)
 {
-	const char *where = tools_namespaces(d->tools)
+	const char *where = tools_sandbox(d->tools)->namespaces
 	                            ? "confined to the workspace and its own folders"
 	                            : "unconfined";
 	struct agent_trial t;
@@ -179,7 +180,8 @@ static int plan_agent(struct doctor *d, struct agent_plan *plan, char workspace[
 	struct err *e)
 {
 	if (workspace_find(workspace, d->cfg->workspace, d->home->root, false, e) == 0)
-		return agent_plan(plan, d->home, d->cfg, workspace, tools_namespaces(d->tools), e);
+		return agent_plan(plan, d->home, d->cfg, workspace,
+			tools_sandbox(d->tools)->namespaces, e);
 	if (e->code != E_NOTFOUND)
 		return -1;
 	workspace[0] = '\0';

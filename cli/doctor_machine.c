@@ -9,6 +9,7 @@
 
 #include "base/db/db.h"
 #include "cli/app.h"
+#include "cli/confinement.h"
 #include "cli/policy.h"
 #include "cli/workspace.h"
 
@@ -176,6 +177,7 @@ void doctor_sandbox(struct doctor *d)
 	char helper[PATH_SIZE], path[PATH_SIZE];
 	struct str line = STR_INIT(1000);
 	struct err e = ERR_INIT;
+	const char *advice;
 
 	if (find_helper(helper, &e) < 0) {
 		say_bad(d, true, "sandbox", "install kairo again: cmake --install BUILD", "%s",
@@ -200,10 +202,10 @@ void doctor_sandbox(struct doctor *d)
 			"%s", e.msg);
 		return;
 	}
-	tools_confinement(d->tools, false, &line);
-	if (tools_confinement_advice(d->tools)[0])
-		say_bad(d, false, "sandbox", tools_confinement_advice(d->tools), "%s",
-			str_cstr(&line));
+	advice = sandbox_advice(tools_sandbox(d->tools));
+	confinement_text(tools_sandbox(d->tools), false, &line);
+	if (advice[0])
+		say_bad(d, false, "sandbox", advice, "%s", str_cstr(&line));
 	else
 		say_ok("sandbox", "%s", str_cstr(&line));
 	str_release(&line);

@@ -12,6 +12,7 @@
 #include "cli/policy.h"
 #include "cli/search.h"
 #include "cli/workspace.h"
+#include "tools/host/sandbox.h"
 #include "tools/host/todo.h"
 
 void rules_for_ilink(struct http_rules *r, const struct config *c)
@@ -223,7 +224,7 @@ static int open_acp(struct workshop *w, const struct home *h, const struct confi
 	int rc;
 
 	if (find_helper(helper, e) < 0 ||
-		agent_plan(&plan, h, cfg, w->workspace, tools_namespaces(w->tools), e) < 0)
+		agent_plan(&plan, h, cfg, w->workspace, tools_sandbox(w->tools)->namespaces, e) < 0)
 		return -1;
 	rc = words_for_prompts(&words, w, cfg, &plan, e);
 	const struct acp_env env = {

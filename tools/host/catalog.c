@@ -86,21 +86,11 @@ bool tools_acts(const struct tools *t, const char *name)
 
 /* --- What confines it ------------------------------------------------------------------------- */
 
-const struct sandbox *registry_sandbox(struct tools *t)
+const struct sandbox *tools_sandbox(struct tools *t)
 {
 	watch_free(&t->probe);
 	sandbox_settle(&t->sandbox);
 	return &t->sandbox;
-}
-
-void tools_confinement(struct tools *t, bool zh, struct str *out)
-{
-	sandbox_describe(registry_sandbox(t), zh, out);
-}
-
-const char *tools_confinement_advice(struct tools *t)
-{
-	return sandbox_advice(registry_sandbox(t));
 }
 
 int tools_lacks(const struct tools *t, struct str *out, struct err *e)

@@ -147,7 +147,7 @@ static int check_patch(const struct tool_call *c, const struct judgement *j, str
 
 void judge(struct tools *t, const struct tool_call *c, struct judgement *out, struct str *why)
 {
-	const struct sandbox *sandbox = registry_sandbox(t);
+	const struct sandbox *sandbox = tools_sandbox(t);
 	struct str lacks = STR_INIT(2000);
 	struct err e = ERR_INIT;
 
@@ -183,9 +183,4 @@ void judgement_release(struct judgement *j)
 enum verdict tools_policy(const struct tools *t, const char *tool, enum origin origin)
 {
 	return policy_verdict(t->env.policy, tool, origin);
-}
-
-bool tools_namespaces(struct tools *t)
-{
-	return registry_sandbox(t)->namespaces;
 }

@@ -36,7 +36,7 @@ static int check_sandbox(struct tools *t, struct err *e)
 	struct str why = STR_INIT(2000);
 	int rc = 0;
 
-	if (!sandbox_allows(registry_sandbox(t), false, &why))
+	if (!sandbox_allows(tools_sandbox(t), false, &why))
 		rc = err_set(e, E_UNSUPPORTED, "%s", str_cstr(&why));
 	str_release(&why);
 	return rc;

@@ -31,8 +31,6 @@ struct tools {
 };
 
 /* catalog.c: what there is. */
-/* What confines tools here; waits for it where that is not known yet. */
-const struct sandbox *registry_sandbox(struct tools *t);
 const struct native_tool *registry_native(const struct tools *t, const char *name); /* or NULL */
 /* Is it there to be called? Can a call of this origin come to anything? */
 bool registry_present(const struct tools *t, const struct tool_spec *s);

@@ -68,7 +68,7 @@ static int take_read_paths(struct tools *t, const struct tools_env *env, struct 
 static void on_probe(void *arg, int fd, int what)
 {
 	(void)fd, (void)what;
-	(void)registry_sandbox(arg);
+	(void)tools_sandbox(arg);
 }
 
 /* The loop takes the answer when it comes, or whoever has to know it earlier. */

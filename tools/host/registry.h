@@ -117,13 +117,9 @@ void tool_detach(struct tool_run *r); /* cancelled; done will not fire: its rece
 /* One safe key argument for a progress line, at most 80 characters. */
 void tools_summary(const struct tools *t, const struct tool_call *c, struct str *out);
 bool tools_acts(const struct tools *t, const char *name); /* may it change something? */
-/* What confines tools on this machine is tried while the loop goes on; these wait for it where they
- * must. Can namespaces be had? */
-bool tools_namespaces(struct tools *t);
-/* One line for people, appended: "files: bubblewrap, Landlock ABI 7; ..." */
-void tools_confinement(struct tools *t, bool zh, struct str *out);
-/* What the operator can do to have all of it; "" when none is missing. */
-const char *tools_confinement_advice(struct tools *t);
+/* What confines tools on this machine (sandbox.h), which is tried while the loop goes on: waits for
+ * it where that is not known yet. */
+const struct sandbox *tools_sandbox(struct tools *t);
 /* Which kinds of files cannot be read here for want of a library: a sentence each, a line each.
  * Waits for it, five seconds at most. */
 int tools_lacks(const struct tools *t, struct str *out, struct err *e);

@@ -213,30 +213,38 @@ static enum lack lack_of(const struct sandbox *s, bool programs)
 	return programs && !s->seccomp ? LACKS_CALLS : LACKS_NOTHING;
 }
 
-bool sandbox_allows(const struct sandbox *s, bool programs, struct str *why)
+static void say_lack(const struct sandbox *s, enum lack lack, struct str *why)
 {
-	switch (lack_of(s, programs)) {
-	case LACKS_NOTHING: return true;
+	switch (lack) {
+	case LACKS_NOTHING: break;
 	case LACKS_NAMESPACES:
 		(void)str_addf(why,
 			"the setting sandbox.mode = \"required\" wants namespaces around every tool, and "
 			"bubblewrap does not work on this machine (%s). The operator can " GET_BUBBLEWRAP
 			", or set sandbox.mode = \"best\"",
 			s->why);
-		return false;
+		break;
 	case LACKS_FILES:
 		(void)str_addf(why,
 			"nothing on this machine keeps a program away from files that are not its own: "
 			"bubblewrap does not work (%s), and the kernel has no Landlock. The operator can " GET_BUBBLEWRAP
 			", or " GET_LANDLOCK,
 			s->why);
-		return false;
+		break;
 	case LACKS_CALLS:
 		(void)str_adds(why,
 			"this machine's kernel takes no filter for system calls. The operator can " GET_SECCOMP);
-		return false;
+		break;
 	}
-	return false;
+}
+
+bool sandbox_allows(const struct sandbox *s, bool programs, struct str *why)
+{
+	enum lack lack = lack_of(s, programs);
+
+	if (why)
+		say_lack(s, lack, why);
+	return lack == LACKS_NOTHING;
 }
 
 const char *sandbox_advice(const struct sandbox *s)
@@ -248,61 +256,4 @@ const char *sandbox_advice(const struct sandbox *s)
 	if (!s->seccomp)
 		return GET_SECCOMP;
 	return s->other ? GET_OWNER : "";
-}
-
-/* --- What is said of it ----------------------------------------------------------------------- */
-
-static void describe_files(const struct sandbox *s, bool zh, struct str *out)
-{
-	(void)str_adds(out, zh ? "文件：" : "files: ");
-	if (s->namespaces)
-		(void)str_addf(out, "bubblewrap%s", s->landlock == 0 ? "" : zh ? "、" : ", ");
-	if (s->landlock > 0)
-		(void)str_addf(out, "Landlock ABI %d", s->landlock);
-	else if (!s->namespaces)
-		(void)str_adds(out,
-			zh ? "内核没有可用的隔离，只由 kairo-tool 检查路径"
-			   : "no layer of the kernel, paths are checked by kairo-tool alone");
-}
-
-static const char *ending(const struct sandbox *s, bool zh)
-{
-	if (s->namespaces)
-		return zh ? "；结束：PID 命名空间" : "; ending: PID namespace";
-	if (s->cgroup)
-		return zh ? "；结束：控制组" : "; ending: control group";
-	return zh ? "；结束：逐个清理（较弱：很快派生的进程可能多活片刻）"
-	          : "; ending: swept up (weaker: what forks fast may live a moment longer)";
-}
-
-static const char *network(const struct sandbox *s, bool zh)
-{
-	if (s->namespaces)
-		return zh ? "；网络：命名空间" : "; network: a namespace";
-	if (s->seccomp)
-		return zh ? "；网络：seccomp" : "; network: seccomp";
-	return zh ? "；网络：没有切断" : "; network: not cut off";
-}
-
-void sandbox_describe(const struct sandbox *s, bool zh, struct str *out)
-{
-	describe_files(s, zh, out);
-	if (s->seccomp)
-		(void)str_adds(out, zh ? "；系统调用：seccomp" : "; calls: seccomp");
-	else
-		(void)str_adds(out, zh ? "；系统调用：没有过滤" : "; calls: not filtered");
-	(void)str_adds(out, network(s, zh));
-	(void)str_adds(out, ending(s, zh));
-	if (s->other)
-		(void)str_addf(out,
-			zh ? "；用户：%u，读不到收到的文件"
-			   : "; user: %u, who cannot read what is received",
-			(unsigned)s->other);
-	if (!s->namespaces)
-		(void)str_addf(out, zh ? "；没有命名空间：%s" : "; no namespaces: %s", s->why);
-	if (lack_of(s, false) != LACKS_NOTHING)
-		(void)str_adds(out, zh ? "；工具都不能用（sandbox.mode = \"required\"）"
-				       : "; tools are refused (sandbox.mode = \"required\")");
-	else if (lack_of(s, true) != LACKS_NOTHING)
-		(void)str_adds(out, zh ? "；不能运行程序" : "; programs are refused");
 }

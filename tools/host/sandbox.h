@@ -1,5 +1,6 @@
 /* tools/host/sandbox.h: what can confine tools on this machine, as kairo-tool has found by trying
- * it; what of it is enough, and what to say when it is not. Inside the room only. */
+ * it; what of it is enough, and what to say when it is not. Outside the room it is had by
+ * tools_sandbox (registry.h). */
 #ifndef TOOLS_HOST_SANDBOX_H
 #define TOOLS_HOST_SANDBOX_H
 
@@ -41,11 +42,10 @@ void sandbox_abandon(struct sandbox *s); /* nobody wants to know any more */
  * each. Waits for it as above. */
 int sandbox_lacks(const char *helper, struct str *out, struct err *e);
 
-/* May it run? False: *why gets what is missing and how it can be had, in words for the model. */
+/* May it run? False: why, unless NULL, gets what is missing and how it can be had, in words for the
+ * model. */
 bool sandbox_allows(const struct sandbox *s, bool programs, struct str *why);
 
-/* One line for people: what holds, and where a promise is weaker for the lack of something. */
-void sandbox_describe(const struct sandbox *s, bool zh, struct str *out);
 /* What the operator can do to have all of it; "" when nothing is missing. */
 const char *sandbox_advice(const struct sandbox *s);
 
