@@ -26,6 +26,8 @@ struct session {
 	bool counting;   /* down, on the screen */
 	bool mid_line;   /* what is printed next must begin a line of its own */
 	bool tty;
+	char typed[32]; /* of the line that is being typed; more is no number */
+	size_t ntyped;
 	int code; /* of the command */
 };
 
@@ -145,19 +147,12 @@ static void nobody_types(struct session *s)
 	fail(s, &e);
 }
 
-static void on_key(void *arg, int fd, int what)
+static void on_line(struct session *s)
 {
-	struct session *s = arg;
-	char buf[64];
-	ssize_t n = read(fd, buf, sizeof(buf));
+	struct view line = view_trim((struct view){ s->typed, s->ntyped });
 	struct err e = ERR_INIT;
 
-	(void)what;
-	if (n <= 0) {
-		nobody_types(s);
-		return;
-	}
-	struct view line = view_trim((struct view){ buf, (size_t)n });
+	s->ntyped = 0;
 	s->mid_line = !isatty(STDIN_FILENO); /* a terminal has shown the Enter */
 	if (line.n && login_number(s->login, line, &e) == 0) {
 		watch_free(&s->keys);
@@ -167,6 +162,23 @@ static void on_key(void *arg, int fd, int what)
 	if (line.n)
 		say_err(&e);
 	prompt(s);
+}
+
+/* One byte at a time: from a pipe a line comes in pieces, or with the next one behind it, which is
+ * left for the next question. */
+static void on_key(void *arg, int fd, int what)
+{
+	struct session *s = arg;
+	char c;
+	ssize_t n = read(fd, &c, 1);
+
+	(void)what;
+	if (n <= 0 && s->ntyped == 0)
+		nobody_types(s);
+	else if (n <= 0 || c == '\n')
+		on_line(s);
+	else if (s->ntyped < sizeof(s->typed))
+		s->typed[s->ntyped++] = c;
 }
 
 static void ask_number(struct session *s, const char *text)

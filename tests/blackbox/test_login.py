@@ -275,6 +275,10 @@ class Numbers(LoginCase):
         self.assertTrue(sent)
         self.assertTrue(all("verify_code=4711" in q for q in sent))
 
+    def test_a_pipe_gives_a_line_to_each_question(self):
+        self.script(verify_code="4711", auto_confirm=True)
+        self.assertIn("connected", self.go(stdin=b"12\nabc\n4711\n").out)
+
     def test_too_many_wrong_ones_bring_a_new_code(self):
         self.script(verify_code="4711", verify_limit=2, auto_confirm=True)
         t = self.terminal()
