@@ -293,11 +293,19 @@ int json_get_u64(const struct json *obj, const char *name, enum json_need need, 
 	return 1;
 }
 
+/* What a uint64 or an int64 can be; -0 is neither. */
+static bool is_id(struct view v)
+{
+	unsigned long long u;
+	long long n;
+
+	return v.n <= 20 && (parse_u64(v, &u) == 0 || (parse_i64(v, &n) == 0 && n < 0));
+}
+
 int json_get_id(const struct json *obj, const char *name, enum json_need need, char out[21],
 	struct err *e)
 {
 	const struct json *j = NULL;
-	unsigned long long u;
 	struct view v;
 	struct str digits = STR_INIT(20);
 	int rc = find(obj, name, need, &j, e);
@@ -308,7 +316,7 @@ int json_get_id(const struct json *obj, const char *name, enum json_need need, c
 		v = json_add_value(&digits, j, 0) == 0 ? str_view(&digits) : VIEW_NONE;
 	else if (json_str(j, &v) < 0)
 		v = VIEW_NONE;
-	if (v.n > 20 || parse_u64(v, &u) < 0) {
+	if (!is_id(v)) {
 		rc = err_set(e, E_FORMAT, "%s is not an id of 1 to 20 digits", name);
 	} else {
 		while (v.n > 1 && v.p[0] == '0')

@@ -70,8 +70,9 @@ int json_get_int(const struct json *obj, const char *name, enum json_need need, 
 	int64_t max, int64_t *out, struct err *e);
 int json_get_u64(const struct json *obj, const char *name, enum json_need need, uint64_t *out,
 	struct err *e);
-/* An id: decimal digits as a number or as a string (no sign, fraction or exponent, 1..20 digits, at
- * most 2^64-1); the exact digits, without leading zeros, as text. */
+/* An id: decimal digits as a number or as a string (no fraction or exponent, at most 20 characters,
+ * up to 2^64-1, or down to -2^63 from a server that prints it signed); the exact digits, without
+ * leading zeros, as text. */
 int json_get_id(const struct json *obj, const char *name, enum json_need need, char out[21],
 	struct err *e);
 int json_get_double(const struct json *obj, const char *name, enum json_need need, double *out,

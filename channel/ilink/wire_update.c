@@ -242,13 +242,15 @@ static struct chan_item *read_attachment(struct reader *r, const struct json *it
 }
 
 /* --- Quotes (5.5) ----------------------------------------------------------------------------- */
-static const char *id_or_empty(struct reader *r, const struct json *obj, const char *name)
+/* "" and 0 are none, as for numbers. */
+static const char *id_or_empty(struct reader *r, const struct json *obj, const char *name,
+	struct err *e)
 {
+	struct view v;
 	char id[21];
-	struct err e = ERR_INIT;
-	int rc = json_get_id(obj, name, JSON_OPTIONAL, id, &e);
 
-	if (!ok(r, rc, &e) || rc == 0 || strcmp(id, "0") == 0)
+	if (json_get_str(obj, name, JSON_OPTIONAL, 0, 0, &v, NULL) == 1 ||
+		json_get_id(obj, name, JSON_OPTIONAL, id, e) != 1 || strcmp(id, "0") == 0)
 		return "";
 	return keep_text(r, view_of(id));
 }
@@ -300,22 +302,22 @@ static void read_quote(struct reader *r, const struct json *item)
 	const struct json *ref = object_of(r, item, "ref_msg");
 	const struct json *quoted = object_of(r, ref, "message_item");
 	size_t nitems = r->m.nitems;
-	struct err e = ERR_INIT;
 
 	if (!ref || r->quoted)
 		return;
 	r->quoted = true;
-	r->m.quote_id = id_or_empty(r, ref, "svr_id");
+	/* Claims, too: a quote that cannot be looked up must not cost the message. */
+	r->m.quote_id = id_or_empty(r, ref, "svr_id", NULL);
 	if (!r->m.quote_id[0])
-		r->m.quote_id = id_or_empty(r, quoted, "msg_id");
+		r->m.quote_id = id_or_empty(r, quoted, "msg_id", NULL);
 	if (quoted)
 		r->m.quote = quoted_text(r, quoted);
 	if (r->m.quote.n == 0)
 		r->m.quote = VIEW("");
 	/* The title of an attachment is no more than its kind, which it says of itself. */
 	if (r->m.quote.n == 0 && r->m.nitems == nitems) {
-		ok(r, json_get_str(ref, "title", JSON_OPTIONAL, 0, CHAN_TEXT_MAX, &r->m.quote, &e),
-			&e);
+		(void)json_get_str(ref, "title", JSON_OPTIONAL, 0, CHAN_TEXT_MAX, &r->m.quote,
+			NULL);
 		r->m.quote_title = r->m.quote.n > 0;
 	}
 	read_partial(r, ref);
@@ -456,10 +458,12 @@ static void derive_id(struct reader *r)
 static void read_id(struct reader *r, const struct json *list)
 {
 	const struct json *first = list ? json_first(list) : NULL;
+	struct err e = ERR_INIT;
 
-	r->m.id = id_or_empty(r, r->json, "message_id");
+	r->m.id = id_or_empty(r, r->json, "message_id", &e);
 	if (!r->m.id[0] && first && json_type(first) == JSON_OBJECT)
-		r->m.id = id_or_empty(r, first, "msg_id");
+		r->m.id = id_or_empty(r, first, "msg_id", &e);
+	ok(r, e.code == E_OK ? 0 : -1, &e);
 	if (!r->m.id[0])
 		derive_id(r);
 }

@@ -273,7 +273,7 @@ static void hands_on_a_malformed_message_of_a_known_sender(void **state)
 {
 	static const char *const bad[] = {
 		"\"message_id\":true",
-		"\"message_id\":-1",
+		"\"message_id\":-9223372036854775809",
 		"\"message_id\":1.5",
 		"\"message_id\":1e3",
 		"\"message_id\":\"12x\"",
@@ -299,7 +299,6 @@ static void hands_on_a_malformed_message_of_a_known_sender(void **state)
 		"\"item_list\":[{\"type\":4,\"file_item\":{\"media\":{\"full_url\":7}}}]",
 		"\"item_list\":[{\"type\":4,\"file_item\":{\"media\":{\"full_url\":\"a b\"}}}]",
 		"\"item_list\":[{\"type\":1,\"ref_msg\":7}]",
-		"\"item_list\":[{\"type\":1,\"ref_msg\":{\"svr_id\":\"x\"}}]",
 		"\"item_list\":[" TEXT("fine") ",{\"type\":3,\"voice_item\":{\"text\":7}}]",
 	};
 
@@ -397,6 +396,8 @@ static void keeps_every_digit_of_an_id(void **state)
 		{ "\"item_list\":[{\"type\":1,\"msg_id\":18446744073709551614}]",
 			"18446744073709551614" },
 		{ "\"message_id\":0,\"item_list\":[{\"type\":1,\"msg_id\":\"8\"}]", "8" },
+		{ "\"message_id\":\"\",\"item_list\":[{\"type\":1,\"msg_id\":\"8\"}]", "8" },
+		{ "\"message_id\":-8", "-8" },
 	};
 
 	(void)state;
@@ -811,6 +812,10 @@ static void reads_what_is_quoted(void **state)
 		{ "{\"svr_id\":\"5\",\"message_item\":{\"type\":0,\"msg_id\":6}}", "", "5" },
 		{ "{\"message_item\":{\"type\":0,\"msg_id\":\"6\"}}", "", "6" },
 		{ "{\"svr_id\":0,\"message_item\":{\"type\":0,\"msg_id\":\"6\"}}", "", "6" },
+		{ "{\"svr_id\":\"\",\"message_item\":{\"type\":0,\"msg_id\":\"6\"}}", "", "6" },
+		{ "{\"svr_id\":\"x\",\"message_item\":" TEXT("old") "}", "old", "" },
+		{ "{\"svr_id\":-6}", "", "-6" },
+		{ "{\"title\":5,\"svr_id\":[]}", "", "" },
 		{ "{\"message_item\":" TEXT("old") ",\"title\":\"t\"}", "old", "" },
 		{ "{\"title\":\"t\"}", "t", "" },
 		{ "{\"message_item\":{\"type\":3,\"voice_item\":{\"text\":\"said\"}}}", "said",
