@@ -357,7 +357,8 @@ static int broken(struct outbox *o, struct err *e)
 					 o->part.seq);
 	if (n < OUTBOX_ATTEMPTS)
 		return hold(o, test_pause(backoff[n < 1 ? 0 : n - 1]), o->why, e);
-	if (o->outcome == CHAN_UNKNOWN)
+	/* The word of a loss must not be lost with it: it rather comes twice. */
+	if (o->outcome == CHAN_UNKNOWN && o->part.kind != PART_FAILURE)
 		return lost(o, PART_UNKNOWN, W_MAYBE_LOST, e);
 	return wait_for_line(o, e);
 }

@@ -372,6 +372,27 @@ static void a_broken_send_is_tried_again_unchanged(void **state)
 	assert_int_equal(1, used(f));
 }
 
+static void the_word_of_a_loss_is_not_lost_with_it(void **state)
+{
+	static const enum chan_outcome bad[6] = { CHAN_UNKNOWN, CHAN_UNKNOWN, CHAN_UNKNOWN,
+		CHAN_UNKNOWN, CHAN_UNKNOWN, CHAN_UNKNOWN };
+	struct fix *f = *state;
+
+	fake_script(&f->w.wire, bad, 6);
+	add_answer(f, OWNER, 1, 1);
+	run(f, 60000);
+	assert_int_equal(6, f->w.wire.nsent);
+	assert_int_equal(1, in_state(f, PART_UNKNOWN));
+	assert_int_equal(1, in_state(f, PART_PARKED));
+
+	outbox_link(f->o, CHAN_LINK_UP);
+	run(f, 2000);
+	assert_int_equal(7, f->w.wire.nsent);
+	assert_string_equal(f->w.wire.sent[5].client_id, f->w.wire.sent[6].client_id);
+	assert_non_null(strstr(fake_last(&f->w.wire), "may not have arrived"));
+	assert_int_equal(0, in_state(f, PART_PARKED));
+}
+
 static void three_unknown_outcomes_are_the_end_and_are_told(void **state)
 {
 	struct fix *f = *state;
@@ -893,6 +914,7 @@ int main(void)
 		T(the_window_ends_ten_minutes_before_the_day),
 		T(a_broken_send_is_tried_again_unchanged),
 		T(three_unknown_outcomes_are_the_end_and_are_told),
+		T(the_word_of_a_loss_is_not_lost_with_it),
 		T(what_was_never_sent_waits_for_the_line),
 		T(a_send_that_cannot_start_counts_as_not_sent),
 		T(a_closed_window_parks_everything_without_another_try),
