@@ -10,6 +10,61 @@
 #define SPEECH_ARGS_MAX 3
 
 enum speech {
+	/* Why something failed. {1} is in what words that is known: a library's, a server's, the
+	 * agent's. */
+	SPEECH_WHY, /* nothing to add to these */
+	SPEECH_WHY_NO_PROVIDER,
+	SPEECH_WHY_NO_NAME,
+	SPEECH_WHY_BAD_URL,
+	SPEECH_WHY_UNRESOLVED, /* {2} host, of this and the next */
+	SPEECH_WHY_UNCONNECTED,
+	SPEECH_WHY_TLS,
+	SPEECH_WHY_PEER,
+	SPEECH_WHY_LATE,
+	SPEECH_WHY_BROKEN,
+	SPEECH_WHY_TOO_BIG,
+	SPEECH_WHY_BROKE_OFF,
+	SPEECH_WHY_WEB_PAGE,
+	SPEECH_WHY_NO_FIT,
+	SPEECH_WHY_NO_SUMMARY,
+	SPEECH_WHY_OUTPUT_LIMIT,
+	SPEECH_WHY_FILTER,
+	SPEECH_WHY_TOKENS,     /* {1} how many a task may use */
+	SPEECH_WHY_STEPS,      /* {1} how many it may take */
+	SPEECH_WHY_NO_ADVANCE, /* {1} tool, {2} how often */
+	SPEECH_WHY_EXIT,       /* {2} code */
+	SPEECH_WHY_EXIT_SAID,
+	SPEECH_WHY_SIGNAL, /* {2} number */
+	SPEECH_WHY_SIGNAL_SAID,
+	SPEECH_WHY_NO_GREETING, /* {2} seconds */
+	SPEECH_WHY_NO_BEGIN,    /* {2} code */
+	SPEECH_WHY_PROTOCOL,    /* {2} the version that is wanted */
+	SPEECH_WHY_CRASHES,     /* {2} how often in a row, {3} seconds until the next try */
+	SPEECH_WHY_DENIED,      /* {1} tool */
+	SPEECH_WHY_REFUSED,
+	SPEECH_WHY_CANCELLED,
+	SPEECH_WHY_OWN_STEPS,
+	SPEECH_WHY_SILENT,
+	SPEECH_WHY_NO_SESSION,
+	SPEECH_WHY_NO_KEY, /* {2} provider, of this and the next */
+	SPEECH_WHY_NO_DEFAULT,
+	SPEECH_WHY_ENVIRONMENT,
+	SPEECH_WHY_NO_MODEL,
+	SPEECH_WHY_NOT_KEPT,
+
+	/* What an engine is, for a status */
+	SPEECH_IS_REACT, /* {1} its model */
+	SPEECH_IS_AGENT, /* {1} its name in the settings */
+	SPEECH_MODEL_UNSET,
+	SPEECH_MODEL_AT, /* {1} provider and model, {2} host */
+	/* What is added to it */
+	SPEECH_CALLED, /* {1} name, {2} version */
+	SPEECH_ONE_TASK,
+	SPEECH_TASKS, /* {1} how many */
+	SPEECH_TASKS_END,
+	SPEECH_UNSERVED,     /* {1} names of servers */
+	SPEECH_UNSERVED_ALL, /* {1} file */
+
 	/* How long ago */
 	SPEECH_JUST_NOW,
 	SPEECH_MINUTES_AGO, /* {1} minutes */

@@ -68,7 +68,7 @@ static int status_rooms(struct control *c, struct command_call *call, struct err
 	words(&s, call->lang, link_word(link.link));
 	rc = say(call, W_STATUS_LINK, str_cstr(&s));
 	str_reset(&s);
-	c->engine->ops->describe(c->engine, &s);
+	c->engine->ops->describe(c->engine, call->lang != LANG_EN, &s);
 	words_excerpt(&safe, str_view(&s), 200);
 	if (rc == 0)
 		rc = say(call, W_STATUS_ENGINE, str_cstr(&safe));

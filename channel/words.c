@@ -13,7 +13,7 @@ static const struct words_pair table[W_COUNT] = {
 		"One message could not be read and was not handled. Please send it again as text." },
 	[W_UNSUPPORTED] = { "这种消息微信不会交给我，看不到内容。请用文字发给我。",
 		"WeChat does not hand me this kind of message, so I cannot see it. Please send it as text." },
-	[W_INTAKE_FAILED] = { "电脑上存不下新消息了（多半是磁盘已满），这条先没有收下。清理磁盘后会自动继续；/停止 仍然有效。",
+	[W_INTAKE_FAILED] = { "电脑上存不下新消息了（多半是磁盘已满），这条暂时没有收下。清理磁盘后会自动继续；/停止 仍然有效。",
 		"New messages cannot be stored on the computer (most likely its disk is full), so this one is "
 		"not taken yet. It goes on by itself once there is room; /stop still works." },
 	[W_VOICE_SILENT] = { "这条语音里没有听出话来。请再说一遍，或用文字发给我。",
@@ -45,7 +45,7 @@ static const struct words_pair table[W_COUNT] = {
 	[W_KIND_VOICE] = { "语音", "voice" },
 	[W_KIND_FILE] = { "文件", "file" },
 	[W_KIND_VIDEO] = { "视频", "video" },
-	[W_KIND_OTHER] = { "其它", "other" },
+	[W_KIND_OTHER] = { "其他", "other" },
 	[W_QUOTED] = { "[引用的消息：{1}]", "[quoted message: {1}]" },
 	[W_QUOTED_FILE] = { "（你发给用户的文件：{1}）", "(the file that you sent: {1})" },
 	[W_QUOTE_LOST] = { "（原文已查不到；需要的话请用户把内容再发一次）",
@@ -86,7 +86,7 @@ static const struct words_pair table[W_COUNT] = {
 		     "英文也可以：/status /stop /queue /clear /retry /more /new /sessions /open /compact /usage /model "
 		     "/effort /mode "
 		     "/pause /resume /policy",
-		"What you send, text, pictures, files or voice, is a task for the assistant: one at a time, the "
+		"What you send, text, pictures, files or voice, is a task for the agent: one at a time, the "
 		"others wait.\n"
 		"/status what is going on\n"
 		"/stop end the current task (/stop all: drop the waiting ones too)\n"
@@ -98,13 +98,12 @@ static const struct words_pair table[W_COUNT] = {
 		"/compact turn the conversation so far into a summary\n"
 		"/usage tokens used; /model show or change the model (/effort how hard it thinks, /mode how it works)\n"
 		"/pause take no new task, /resume go on\n"
-		"/policy what the assistant may do" },
+		"/policy what the agent may do" },
 	[W_UNKNOWN_COMMAND] = { "没有 {1} 这个命令，/帮助 可以看全部。如果不是命令，请在前面加个字再发。",
 		"There is no command {1}; /help lists them all. If it is not a command, put a word in front "
 		"and send it again." },
 	[W_OWNER_ONLY] = { "{1} 只有主人可以用。", "Only the owner can use {1}." },
-	[W_ENGINE_LACKS] = { "现在用的助手没有 {1} 这个功能。",
-		"The assistant in use has no {1}." },
+	[W_ENGINE_LACKS] = { "现在用的助手没有 {1} 这个功能。", "The agent in use has no {1}." },
 	[W_ENGINE_BUSY] = { "任务正在进行，先等它结束，或用 /停止 停下再试。",
 		"A task is running: wait for it, or end it with /stop, and try again." },
 	[W_COMMAND_FAILED] = { "没有成功：{1}", "That did not work: {1}" },
@@ -126,7 +125,7 @@ static const struct words_pair table[W_COUNT] = {
 	[W_PAUSED_ALREADY] = { "已经是暂停状态，发 /继续 恢复。",
 		"Already paused; /resume goes on." },
 	[W_RESUMED] = { "继续工作，排队 {1} 条。", "Going on; {1} waiting." },
-	[W_NOT_PAUSED] = { "没有暂停，一直在工作。", "It was not paused." },
+	[W_NOT_PAUSED] = { "现在没有暂停。", "It was not paused." },
 	[W_QUEUE_EMPTY] = { "没有排队的消息。", "Nothing is waiting." },
 	[W_QUEUE_LIST] = { "你排队的消息（{1} 条）：", "Your waiting messages ({1}):" },
 	[W_QUEUE_OTHERS] = { "另有其他人的 {1} 条。", "And {1} of other people." },
@@ -139,7 +138,7 @@ static const struct words_pair table[W_COUNT] = {
 	[W_RETRY_TAKEN] = { "已排队重做：{1}", "Queued to run again: {1}" },
 	[W_RETRY_NONE] = { "没有失败或中断的消息可以重做。",
 		"There is no failed or interrupted message to run again." },
-	[W_MORE_NONE] = { "没有没发完的内容。", "There is nothing left to send." },
+	[W_MORE_NONE] = { "都发完了，没有剩下的。", "There is nothing left to send." },
 
 	[W_STATUS_IDLE] = { "空闲", "Idle" },
 	[W_STATUS_RUNNING] = { "正在做一个任务，已进行 {1}（/停止 可以停下）",
@@ -149,8 +148,8 @@ static const struct words_pair table[W_COUNT] = {
 		"Receiving what was sent; it begins when all is there" },
 	[W_STATUS_PAUSED] = { "已暂停，/继续 恢复", "Paused; /resume goes on" },
 	[W_STATUS_QUEUE] = { "排队：{1} / {2}", "Waiting: {1} of {2}" },
-	[W_STATUS_SENDS] = { "这次还能发：已用 {1} / {2}（你每发一条就重新计）",
-		"Sends: {1} of {2} used (each message of yours starts anew)" },
+	[W_STATUS_SENDS] = { "回复次数：已用 {1} / {2}（你每发一条消息就重新计）",
+		"Replies: {1} of {2} used (each message of yours starts anew)" },
 	[W_STATUS_PARKED] = { "没发完：{1} 段（/更多 接着发）",
 		"Kept for later: {1} part(s) (/more sends them)" },
 	[W_STATUS_TROUBLE] = { "最近一天：{1} 段被拒，{2} 段不确定是否送到",
@@ -165,7 +164,7 @@ static const struct words_pair table[W_COUNT] = {
 	[W_LINK_EXPIRED] = { "登录已失效，请在电脑上运行 kairo login",
 		"login expired: run kairo login on the computer" },
 	[W_LINK_STOPPED] = { "已停止", "stopped" },
-	[W_STATUS_ENGINE] = { "助手：{1}", "Assistant: {1}" },
+	[W_STATUS_ENGINE] = { "助手：{1}", "Agent: {1}" },
 	[W_STATUS_INTAKE] = { "存不下新消息：{1}", "New messages cannot be stored: {1}" },
 
 	[W_STILL_WORKING] = { "还在做，做完会告诉你。/停止 可以停下。",
@@ -187,7 +186,7 @@ static const struct words_pair table[W_COUNT] = {
 		"{1} could not be sent: {2}. It is still on the computer: {3}. You can ask me to send it "
 		"again." },
 	[W_FILES_REFUSED] = { "没有发出：{1}。原因已经告诉助手，可以让它再发一次。",
-		"Not sent: {1}. The assistant has been told why; you can ask it to send again." },
+		"Not sent: {1}. The agent has been told why; you can ask it to send again." },
 	[W_WHY_NOT_TAKEN] = { "微信没有收", "WeChat did not take it" },
 	[W_WHY_UNREACHABLE] = { "网络不通", "the network did not hold" },
 	[W_WHY_NO_RECEIPT] = { "微信收了却没有给回执",
@@ -210,7 +209,7 @@ static const struct words_pair table[W_COUNT] = {
 
 	[W_ASK_APPROVAL] = { "【{1}】需要你同意：{2}", "[{1}] Your permission is needed: {2}" },
 	[W_ASK_HIDDEN] = { "（助手没有说明具体要做什么；不放心就不要同意）",
-		"(the assistant does not say what exactly it would do; when in doubt, refuse)" },
+		"(the agent does not say what exactly it would do; when in doubt, refuse)" },
 	[W_ASK_CUT] = { "（中间有略去；不放心就不要同意）",
 		"(not all of it is shown; when in doubt, refuse)" },
 	[W_ASK_QUESTION] = { "【{1}】{2}", "[{1}] {2}" },
@@ -240,7 +239,7 @@ static const struct words_pair table[W_COUNT] = {
 		"A question that was open then counts as a no and can no longer be answered." },
 	[W_ASK_WAITS] = { "消息已排队。上面的问题还在等你：只回复选项的数字。",
 		"Your message waits. The question above is still open: reply with just the number." },
-	[W_ASK_BESIDE] = { "（下面是智能体在后台说的话，不是新的问题；回复数字仍然是回答上面的问题。）",
+	[W_ASK_BESIDE] = { "（下面是助手在后台说的话，不是新的问题；回复数字仍然是回答上面的问题。）",
 		"(The agent says this beside its work. It is no new question: a number still answers the "
 		"one above.)" },
 };
@@ -279,20 +278,20 @@ static const struct words_pair fails[] = {
 		"The task used up its allowance and was ended{d}." },
 	[ENGINE_FAIL_STORAGE] = { "电脑上读写对话记录出错了{d}。请检查磁盘空间。",
 		"The conversation could not be read or written on the computer{d}. Check the disk space." },
-	[ENGINE_FAIL_AGENT_START] = { "电脑上的智能体启动不了{d}。请在电脑上运行 kairo doctor。",
+	[ENGINE_FAIL_AGENT_START] = { "电脑上的助手启动不了{d}。请在电脑上运行 kairo doctor。",
 		"The agent on your computer cannot be started{d}. Run kairo doctor there." },
-	[ENGINE_FAIL_AGENT_ENDED] = { "电脑上的智能体中途退出了{d}。再发一条消息会重新启动它，之前的对话还在。",
+	[ENGINE_FAIL_AGENT_ENDED] = { "电脑上的助手中途退出了{d}。再发一条消息会重新启动它，之前的对话还在。",
 		"The agent on your computer ended{d}. Your next message starts it again, and the "
 		"conversation is kept." },
-	[ENGINE_FAIL_AGENT_LOGIN] = { "电脑上的智能体还没有登录，或者登录、密钥失效了{d}。请在电脑上处理。",
+	[ENGINE_FAIL_AGENT_LOGIN] = { "电脑上的助手还没有登录，或者登录、密钥失效了{d}。请在电脑上处理。",
 		"The agent on your computer is not logged in, or its login or key is refused{d}. Set "
 		"that right there." },
-	[ENGINE_FAIL_AGENT_EMPTY] = { "电脑上的智能体没有给出回答，也没有说明原因{d}。多半是它的模型出错了；请稍后再试。",
+	[ENGINE_FAIL_AGENT_EMPTY] = { "电脑上的助手没有给出回答，也没有说明原因{d}。多半是它的模型出错了；请稍后再试。",
 		"The agent on your computer gave no answer and tells no reason{d}. Most often its model "
 		"has failed; try again later." },
-	[ENGINE_FAIL_AGENT_DENIED] = { "电脑上的智能体要做的事没有得到允许，它就停下了{d}。",
+	[ENGINE_FAIL_AGENT_DENIED] = { "电脑上的助手要做的事没有得到允许，它就停下了{d}。",
 		"The agent on your computer stopped because what it wanted to do was not allowed{d}." },
-	[ENGINE_FAIL_UNASKED] = { "电脑上的智能体没有先问就做了需要你同意的事，任务已停下{d}。",
+	[ENGINE_FAIL_UNASKED] = { "电脑上的助手没有先问就做了需要你同意的事，任务已停下{d}。",
 		"The agent on your computer did without asking what needs your permission, so the task "
 		"was stopped{d}." },
 	[ENGINE_FAIL_INTERNAL] = { "程序内部出错了{d}。请看电脑上的日志（kairo logs）。",

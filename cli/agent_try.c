@@ -147,7 +147,7 @@ static int run_turn(struct trial *t, struct engine *g, struct log *log, struct e
 		turns_start(t->turns, &in, e) == 0)
 		rc = loop_run(t->loop, e);
 	t->out->ms = loop_now(t->loop) - from;
-	g->ops->describe(g, &what);
+	g->ops->describe(g, false, &what);
 	(void)copy_z(t->out->what, sizeof(t->out->what),
 		view_cut(str_view(&what), sizeof(t->out->what) - 1));
 	str_release(&what);

@@ -317,7 +317,7 @@ static int app_start(struct app *a, struct err *e)
 	struct str engine = STR_INIT(1024);
 
 	a->state = APP_RUNNING;
-	a->shop.engine->ops->describe(a->shop.engine, &engine);
+	a->shop.engine->ops->describe(a->shop.engine, false, &engine);
 	log_info(a->log, "app", "kairo %s runs, pid %d, workspace %s, %s", KAIRO_VERSION, getpid(),
 		a->shop.workspace, str_cstr(&engine));
 	str_release(&engine);

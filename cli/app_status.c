@@ -193,7 +193,7 @@ static void put_engine(struct app *a, struct json_out *w)
 {
 	struct str s = STR_INIT(1024);
 
-	a->shop.engine->ops->describe(a->shop.engine, &s);
+	a->shop.engine->ops->describe(a->shop.engine, false, &s);
 	json_put_str(w, "engine", str_view(&s));
 	str_release(&s);
 }

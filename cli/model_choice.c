@@ -49,10 +49,11 @@ static const struct provider *current(const struct config *cfg)
 	return provider_of(url.host);
 }
 
-static int check_environment(struct err *e)
+static int check_environment(enum speech *why, struct err *e)
 {
 	static const char *const names[] = { "KAIRO_MODEL_BASE_URL", "KAIRO_MODEL_NAME", NULL };
 
+	*why = SPEECH_WHY_ENVIRONMENT;
 	for (int i = 0; names[i]; i++) {
 		const char *v = getenv(names[i]);
 
@@ -64,7 +65,8 @@ static int check_environment(struct err *e)
 }
 
 /* Nobody's key goes to somebody else. */
-static int check_key(const struct model_choice *c, const struct provider *p, struct err *e)
+static int check_key(const struct model_choice *c, const struct provider *p, enum speech *why,
+	struct err *e)
 {
 	const char *env = getenv("KAIRO_MODEL_API_KEY");
 
@@ -73,6 +75,7 @@ static int check_key(const struct model_choice *c, const struct provider *p, str
 			"the key in the environment of kairo is another provider's");
 	if (p->no_key || key_is_stored(c->cfg->home, p->name))
 		return 0;
+	*why = SPEECH_WHY_NO_KEY;
 	return err_set(e, E_DENIED,
 		"no key of %s is stored; on the computer: kairo config set model.api_key.%s --stdin",
 		p->name, p->name);
@@ -95,20 +98,21 @@ static size_t edits_of(const struct model_choice *c, const char *provider, const
 }
 
 static int check(const struct model_choice *c, const char *provider, const char *name,
-	struct err *e)
+	enum speech *why, struct err *e)
 {
 	const struct provider *p = provider_named(view_of(provider)), *now = current(c->cfg);
 
+	*why = SPEECH_WHY_NO_DEFAULT;
 	if (!name[0] && p && !p->models[0])
 		return err_set(e, E_FORMAT, "%s has no default model: name one, as %s/NAME",
 			p->name, p->name);
-	if (check_environment(e) < 0)
+	if (check_environment(why, e) < 0)
 		return -1;
-	return p && p != now ? check_key(c, p, e) : 0;
+	return p && p != now ? check_key(c, p, why, e) : 0;
 }
 
 static int look(void *arg, const char *provider, const char *name, struct react_model *out,
-	struct err *e)
+	enum speech *why, struct err *e)
 {
 	struct config_edit edits[CONFIG_EDITS_MAX];
 	struct model_choice *c = arg;
@@ -116,8 +120,9 @@ static int look(void *arg, const char *provider, const char *name, struct react_
 	size_t n;
 
 	config_free(&c->would);
-	if (check(c, provider, name, e) < 0)
+	if (check(c, provider, name, why, e) < 0)
 		return -1;
+	*why = SPEECH_WHY;
 	n = edits_of(c, provider, name[0] || !p ? name : p->models[0], edits);
 	if (config_try(&c->would, c->cfg->home, edits, n, e) < 0 ||
 		config_load_key(c->would, e) < 0)

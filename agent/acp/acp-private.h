@@ -111,6 +111,7 @@ struct acp {
 	char *mcp_path; /* NULL: none */
 	struct mcp servers;
 	struct str unserved; /* those that were not handed over last, and why */
+	bool unread;         /* their file could not be read */
 	char **commands;     /* slash commands that are taken as turns; NULL-terminated */
 
 	/* The sessions that this life of the agent knows. */
@@ -177,8 +178,13 @@ void acp_step(struct acp *a, enum acp_state to);
 void acp_emit(struct acp *a, const struct engine_event *ev);
 /* The end is decided; it is reported from the loop. detail is made safe here. */
 void acp_finish(struct acp *a, enum engine_fail fail, struct view detail);
-/* What an error answer means; code -32000 is a login that is missing. */
-void acp_finish_error(struct acp *a, const struct rpc_answer *answer, const char *what);
+/* The same with a sentence as its detail; what follows its code (strings) are its arguments. */
+#define acp_finish_why(a, fail, ...) acp_fail((a), (fail), __VA_ARGS__, (const char *)NULL)
+void acp_fail(struct acp *a, enum engine_fail fail, enum speech why, ...) __attribute__((sentinel));
+/* What an error answer means; code -32000 is a login that is missing. Where none came it is the
+ * sentence `silent`, with `what` as its argument. */
+void acp_finish_error(struct acp *a, const struct rpc_answer *answer, enum speech silent,
+	const char *what);
 
 /* A sentence with its arguments (strings), in the language of the turn. Into the answer. */
 #define acp_reply(a, ...) acp_put_reply((a), __VA_ARGS__, (const char *)NULL)
@@ -257,7 +263,7 @@ void work_down(struct acp *a); /* the agent is gone; sessions are still known */
 bool work_hold(struct acp *a);
 bool work_busy(const struct acp *a, const struct live *l); /* tasks run in that session */
 void work_turn_done(struct acp *a);                        /* it is over, whatever it was */
-void work_describe(const struct acp *a, struct str *out);
+void work_describe(const struct acp *a, bool zh, struct str *out);
 void work_jobs(const struct acp *a, engine_job_cb *each, void *arg);
 
 /* reading.c: is this session's history being played back for us? Then the update is taken. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "agent/acp/acp-private.h"
+#include "agent/say.h"
 #include "base/text.h"
 
 static void turn_clear(struct acp *a)
@@ -115,9 +116,10 @@ static void acp_on_ready(void *arg)
 		acp_on_reached(a, AGENT_UP);
 }
 
-static void acp_on_down(void *arg, enum engine_fail fail, const char *detail)
+static void acp_on_down(void *arg, enum engine_fail fail, enum speech why, const char *const *args)
 {
 	struct acp *a = arg;
+	struct str detail = STR_INIT(4096);
 
 	work_down(a);
 	session_clear(a);
@@ -126,7 +128,9 @@ static void acp_on_down(void *arg, enum engine_fail fail, const char *detail)
 	if (a->state == ACP_IDLE || a->state == ACP_ENDING)
 		return;
 	acp_stream_end(a->stream);
-	acp_gone(a, fail, view_of(detail));
+	(void)a->speak(&detail, say_zh(a->language), why, args);
+	acp_gone(a, fail, str_view(&detail));
+	str_release(&detail);
 }
 
 /* It was told to stop and has not: the next message starts it again and takes the session up. */
@@ -135,7 +139,7 @@ static void acp_on_grace(void *arg)
 	struct acp *a = arg;
 
 	log_warn(a->log, "acp", "the agent does not stop and is ended");
-	link_fail(a->link, ENGINE_FAIL_CANCELLED, "");
+	link_fail(a->link, ENGINE_FAIL_CANCELLED);
 }
 
 /* From the loop: the end, or a cancel that has been asked for. */
@@ -216,17 +220,19 @@ static int acp_answer(struct engine *g, const char *id, int choice, struct err *
 	return 0;
 }
 
-static void acp_describe(const struct engine *g, struct str *out)
+static void acp_describe(const struct engine *g, bool zh, struct str *out)
 {
 	const struct acp *a = (const struct acp *)g;
 	const struct link_caps *caps = link_caps(a->link);
 
-	(void)str_addf(out, "acp, %s", a->name);
+	say(a->speak, out, zh, SPEECH_IS_AGENT, a->name);
 	if (caps->name[0])
-		(void)str_addf(out, " (%s %s)", caps->name, caps->version);
-	work_describe(a, out);
-	if (a->unserved.n)
-		(void)str_addf(out, "; MCP servers not handed over: %s", str_cstr(&a->unserved));
+		say(a->speak, out, zh, SPEECH_CALLED, caps->name, caps->version);
+	work_describe(a, zh, out);
+	if (a->unread)
+		say(a->speak, out, zh, SPEECH_UNSERVED_ALL, MCP_FILE);
+	else if (a->unserved.n)
+		say(a->speak, out, zh, SPEECH_UNSERVED, str_cstr(&a->unserved));
 }
 
 static void acp_jobs(const struct engine *g, engine_job_cb *each, void *arg)

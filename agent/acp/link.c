@@ -1,6 +1,5 @@
 #include "agent/acp/link.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,12 +55,16 @@ static void count_life(struct acp_link *l)
 								: LINK_BACKOFF_CAP);
 }
 
-static void tell_down(struct acp_link *l, enum engine_fail fail, const char *detail)
+static void tell_down(struct acp_link *l, enum engine_fail fail, enum speech why,
+	const char *const *args)
 {
 	l->wanted = false;
 	l->told = true;
-	l->env.on_down(l->env.arg, fail, detail);
+	l->env.on_down(l->env.arg, fail, why, args);
 }
+
+/* The sentence's arguments, strings. */
+#define WITH(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 static void leave(struct acp_link *l)
 {
@@ -70,36 +73,36 @@ static void leave(struct acp_link *l)
 	child_stop(l->child);
 }
 
-void link_fail(struct acp_link *l, enum engine_fail fail, const char *detail)
+static void give_up(struct acp_link *l, enum engine_fail fail, enum speech why,
+	const char *const *args)
 {
 	if (l->state != LINK_GREETING && l->state != LINK_READY)
 		return;
 	leave(l);
-	tell_down(l, fail, detail);
+	tell_down(l, fail, why, args);
 }
 
-static void say_end(const struct acp_link *l, int code, int signal, struct str *out)
+void link_fail(struct acp_link *l, enum engine_fail fail)
 {
-	struct str words = STR_INIT(DETAIL_MAX);
+	give_up(l, fail, SPEECH_WHY, WITH(""));
+}
 
-	child_words(l->child, &words);
+static enum speech how_it_ended(int code, bool said)
+{
 	if (code < 0)
-		(void)str_addf(out, "it was ended by signal %d", signal);
-	else
-		(void)str_addf(out, "it ended with exit code %d", code);
-	if (words.n > 0)
-		(void)str_addf(out, ": %s", str_cstr(&words));
-	str_release(&words);
+		return said ? SPEECH_WHY_SIGNAL_SAID : SPEECH_WHY_SIGNAL;
+	return said ? SPEECH_WHY_EXIT_SAID : SPEECH_WHY_EXIT;
 }
 
 static void link_on_exit(void *arg, int code, int signal)
 {
 	struct acp_link *l = arg;
-	struct str detail = STR_INIT(2 * DETAIL_MAX);
+	struct str words = STR_INIT(DETAIL_MAX);
 	bool again = l->state == LINK_LEAVING && l->wanted, greeting = l->state == LINK_GREETING;
 
-	say_end(l, code, signal, &detail);
-	log_warn(l->env.log, "acp", "the agent is gone: %s", str_cstr(&detail));
+	child_words(l->child, &words);
+	log_warn(l->env.log, "acp", "the agent is gone: %s %d: %s",
+		code < 0 ? "signal" : "exit code", code < 0 ? signal : code, str_cstr(&words));
 	rpc_close(&l->rpc);
 	child_end(&l->child);
 	count_life(l);
@@ -108,8 +111,9 @@ static void link_on_exit(void *arg, int code, int signal)
 		timer_arm(l->soon, 0);
 	else if (!l->told)
 		tell_down(l, greeting ? ENGINE_FAIL_AGENT_START : ENGINE_FAIL_AGENT_ENDED,
-			str_cstr(&detail));
-	str_release(&detail);
+			how_it_ended(code, words.n > 0),
+			WITH(str_cstr(&words), NUM(code < 0 ? signal : code)));
+	str_release(&words);
 }
 
 /* Its output has ended: the process follows, or is made to. Before it was ready that is a start
@@ -178,20 +182,20 @@ static void take_caps(struct link_caps *c, const struct json *result)
 
 static void refuse_greeting(struct acp_link *l, const struct rpc_answer *a)
 {
-	char text[200];
+	struct str words = STR_INIT(DETAIL_MAX);
+	enum speech why = SPEECH_WHY_PROTOCOL;
+	long long number = PROTOCOL;
 
-	if (a->end == RPC_TIMEOUT)
-		(void)snprintf(text, sizeof(text), "no answer to \"initialize\" in %d s",
-			LINK_START_MS / 1000);
-	else if (a->end == RPC_ERROR)
-		(void)snprintf(text, sizeof(text), "it refuses to begin (code %lld): %.*s",
-			(long long)a->code, (int)utf8_cut(a->message, 100), a->message.p);
-	else
-		(void)snprintf(text, sizeof(text),
-			"its answer to \"initialize\" is not version %d "
-			"of the Agent Client Protocol",
-			PROTOCOL);
-	link_fail(l, ENGINE_FAIL_AGENT_START, text);
+	if (a->end == RPC_TIMEOUT) {
+		why = SPEECH_WHY_NO_GREETING;
+		number = LINK_START_MS / 1000;
+	} else if (a->end == RPC_ERROR) {
+		why = SPEECH_WHY_NO_BEGIN;
+		number = a->code;
+		(void)str_add(&words, view_cut(a->message, utf8_cut(a->message, 100)));
+	}
+	give_up(l, ENGINE_FAIL_AGENT_START, why, WITH(str_cstr(&words), NUM(number)));
+	str_release(&words);
 }
 
 static void link_on_greeting(void *arg, const struct rpc_answer *a)
@@ -308,18 +312,14 @@ static void start(struct acp_link *l)
 	child_end(&l->child);
 	count_life(l);
 	link_step(l, LINK_DOWN);
-	tell_down(l, ENGINE_FAIL_AGENT_START, e.msg);
+	tell_down(l, ENGINE_FAIL_AGENT_START, SPEECH_WHY, WITH(e.msg));
 }
 
 static void refuse_start(struct acp_link *l, int64_t left)
 {
-	char text[200];
-
-	(void)snprintf(text, sizeof(text),
-		"it has ended %d times in a row right after its start; the next try is in %lld s",
-		l->deaths, (long long)(left + 999) / 1000);
 	link_step(l, LINK_DOWN);
-	tell_down(l, ENGINE_FAIL_AGENT_START, text);
+	tell_down(l, ENGINE_FAIL_AGENT_START, SPEECH_WHY_CRASHES,
+		WITH("", NUM(l->deaths), NUM((left + 999) / 1000)));
 }
 
 static void link_on_soon(void *arg)

@@ -9,6 +9,7 @@
 
 #include "agent/acp/rpc.h"
 #include "agent/engine.h"
+#include "agent/speech.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -39,9 +40,9 @@ struct link_env {
 	bool fs, terminal; /* what it is offered */
 	/* It is ready: what was wanted can go on. */
 	void (*on_ready)(void *arg);
-	/* It is down, or could not be had: fail and a safe detail for people. Whatever was under
-	 * way with it is over. Once for each end. */
-	void (*on_down)(void *arg, enum engine_fail fail, const char *detail);
+	/* It is down, or could not be had: fail, and why, with the arguments of that sentence
+	 * (NULL-terminated). Whatever was under way with it is over. Once for each end. */
+	void (*on_down)(void *arg, enum engine_fail fail, enum speech why, const char *const *args);
 	void (*on_request)(void *arg, const struct rpc_id *id, const char *method,
 		const struct json *params);
 	void (*on_notification)(void *arg, const char *method, const struct json *params);
@@ -57,8 +58,8 @@ void link_want(struct acp_link *l);
 struct rpc *link_rpc(const struct acp_link *l); /* NULL: not ready */
 const struct link_caps *link_caps(const struct acp_link *l);
 unsigned int link_life(const struct acp_link *l); /* counts its starts: sessions die with each */
-/* It does not do what it was told to: it goes. on_down is told, with these words, before this
- * returns. Not up: nothing. */
-void link_fail(struct acp_link *l, enum engine_fail fail, const char *detail);
+/* It does not do what it was told to: it goes. on_down is told before this returns. Not up:
+ * nothing. */
+void link_fail(struct acp_link *l, enum engine_fail fail);
 
 #endif

@@ -240,7 +240,8 @@ static void order_on_page(void *arg, const struct rpc_answer *answer)
 	if (answer->end == RPC_GONE || a->state != ACP_ASKING)
 		return; /* the link tells */
 	if (answer->end != RPC_RESULT || !answer->result) {
-		acp_finish_error(a, answer, "the agent does not list its sessions");
+		acp_finish_error(a, answer, SPEECH_WHY_SILENT,
+			"the agent does not list its sessions");
 		return;
 	}
 	list = json_member(answer->result, "sessions");
@@ -395,7 +396,7 @@ static void order_on_set(void *arg, const struct rpc_answer *answer)
 		acp_reply(a, SPEECH_NOT_ACCEPTED, str_cstr(&shown));
 		done(a);
 	} else {
-		acp_finish_error(a, answer, "the agent does not set it");
+		acp_finish_error(a, answer, SPEECH_WHY_SILENT, "the agent does not set it");
 	}
 	str_release(&shown);
 }

@@ -37,14 +37,10 @@ static bool is_command(const struct acp *a)
 
 static void finish_denied(struct acp *a)
 {
-	char detail[100];
-
-	if (a->denied) {
-		(void)snprintf(detail, sizeof(detail), "%s, by the policy: see /policy", a->denied);
-		acp_finish(a, ENGINE_FAIL_AGENT_DENIED, view_of(detail));
-	} else {
-		acp_finish(a, ENGINE_FAIL_AGENT_DENIED, VIEW("you said no"));
-	}
+	if (a->denied)
+		acp_finish_why(a, ENGINE_FAIL_AGENT_DENIED, SPEECH_WHY_DENIED, a->denied);
+	else
+		acp_finish_why(a, ENGINE_FAIL_AGENT_DENIED, SPEECH_WHY_REFUSED);
 }
 
 /* Some agents end the turn without a word when they are refused something, and some whenever their
@@ -74,9 +70,9 @@ static void finish_result(struct acp *a, enum stop stop)
 	else if (stop == STOP_CANCELLED && (a->denied || a->refused))
 		finish_denied(a); /* Codex takes a no for a stop */
 	else if (stop == STOP_CANCELLED)
-		acp_finish(a, ENGINE_FAIL_STALLED, VIEW("the agent says that it was cancelled"));
+		acp_finish_why(a, ENGINE_FAIL_STALLED, SPEECH_WHY_CANCELLED);
 	else if (stop == STOP_STEPS)
-		acp_finish(a, ENGINE_FAIL_BUDGET, VIEW("the agent's own limit of steps"));
+		acp_finish_why(a, ENGINE_FAIL_BUDGET, SPEECH_WHY_OWN_STEPS);
 	else if (!acp_stream_answered(a->stream))
 		finish_empty(a);
 	else
@@ -104,7 +100,7 @@ static void prompt_on_answer(void *arg, const struct rpc_answer *answer)
 	timer_disarm(a->grace);
 	acp_stream_end(a->stream);
 	if (answer->end != RPC_RESULT) {
-		acp_finish_error(a, answer, "the agent failed");
+		acp_finish_error(a, answer, SPEECH_WHY_SILENT, "the agent failed");
 		return;
 	}
 	note_instructed(a);

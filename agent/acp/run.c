@@ -83,12 +83,25 @@ static void finish_login(struct acp *a, const struct rpc_answer *answer)
 	str_release(&detail);
 }
 
-void acp_finish_error(struct acp *a, const struct rpc_answer *answer, const char *what)
+void acp_fail(struct acp *a, enum engine_fail fail, enum speech why, ...)
+{
+	struct str detail = STR_INIT(4096);
+	va_list ap;
+
+	va_start(ap, why);
+	say_putv(a->speak, &detail, say_zh(a->language), why, ap);
+	va_end(ap);
+	acp_finish(a, fail, str_view(&detail));
+	str_release(&detail);
+}
+
+void acp_finish_error(struct acp *a, const struct rpc_answer *answer, enum speech silent,
+	const char *what)
 {
 	if (a->cancelled)
 		acp_finish(a, ENGINE_FAIL_CANCELLED, VIEW_NONE);
 	else if (answer->end == RPC_TIMEOUT)
-		acp_finish(a, ENGINE_FAIL_STALLED, view_of(what));
+		acp_finish_why(a, ENGINE_FAIL_STALLED, silent, what);
 	else if (answer->code == RPC_NO_LOGIN)
 		finish_login(a, answer);
 	else

@@ -36,7 +36,7 @@ static void tell_left_out(struct acp *a, const struct mcp_server *s)
 static void tell_unread(struct acp *a, const struct err *e)
 {
 	log_warn(a->log, "acp", "no MCP server is handed over: %s", e->msg);
-	(void)str_adds(&a->unserved, "any: " MCP_FILE " cannot be read");
+	a->unread = true;
 	acp_note(a, SPEECH_NO_SERVERS, MCP_FILE);
 }
 
@@ -46,6 +46,7 @@ void servers_load(struct acp *a)
 
 	mcp_release(&a->servers);
 	str_reset(&a->unserved);
+	a->unread = false;
 	if (!a->mcp_path)
 		return;
 	if (mcp_load(&a->servers, a->mcp_path, &e) < 0)

@@ -174,8 +174,7 @@ static void opening_failed(struct acp *a, const struct rpc_answer *answer)
 		try_opening(a);
 		return;
 	}
-	acp_finish_error(a, answer,
-		"the agent does not open a session; it may wait for a login on the host");
+	acp_finish_error(a, answer, SPEECH_WHY_NO_SESSION, "");
 }
 
 static void session_on_answer(void *arg, const struct rpc_answer *answer)

@@ -164,7 +164,7 @@ static void settle_on_answer(void *arg, const struct rpc_answer *answer)
 	if (answer->end == RPC_GONE || a->state != ACP_ASKING)
 		return; /* the link tells */
 	if (answer->end == RPC_ERROR && answer->code == RPC_NO_LOGIN) {
-		acp_finish_error(a, answer, "");
+		acp_finish_error(a, answer, SPEECH_WHY_SILENT, "");
 		return;
 	}
 	if (!settle_take(a, answer)) {

@@ -182,14 +182,14 @@ void work_down(struct acp *a)
 	refresh(a);
 }
 
-void work_describe(const struct acp *a, struct str *out)
+void work_describe(const struct acp *a, bool zh, struct str *out)
 {
 	size_t n = tasks_running(a->work->tasks, VIEW_NONE);
 
 	if (n > 0)
-		(void)str_addf(out, ", %zu background task%s", n, n == 1 ? "" : "s");
+		say(a->speak, out, zh, n == 1 ? SPEECH_ONE_TASK : SPEECH_TASKS, NUM((long long)n));
 	else if (tasks_busy(a->work->tasks))
-		(void)str_adds(out, ", background work ends");
+		say(a->speak, out, zh, SPEECH_TASKS_END);
 }
 
 static void work_job(const struct acp *a, const struct task *k, engine_job_cb *each, void *arg)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/say.h"
 #include "base/text.h"
 
 static int read_settings(struct active *a, const struct react_model *m, struct err *e)
@@ -70,16 +71,20 @@ void active_close(struct active **ap)
 	free(a);
 }
 
-void active_describe(const struct active *a, struct str *out)
+void active_describe(const struct active *a, speech_fn *speak, bool zh, struct str *out)
 {
 	const char *provider = a->contract.provider->name;
+	struct str name = STR_INIT(2048), host = STR_INIT(1024);
 	struct http_url url;
 
 	if (!a->set_up || http_url_parse(view_of(a->contract.base_url), &url, NULL) < 0) {
-		(void)str_adds(out, "no model set up");
+		say(speak, out, zh, SPEECH_MODEL_UNSET);
 		return;
 	}
-	(void)str_addf(out, "%s%s", provider, provider[0] ? " " : "");
-	(void)text_visible(view_of(a->name), out);
-	(void)str_addf(out, " at %.*s", VIEW_FMT(url.host));
+	(void)str_addf(&name, "%s%s", provider, provider[0] ? " " : "");
+	(void)text_visible(view_of(a->name), &name);
+	(void)str_add(&host, url.host);
+	say(speak, out, zh, SPEECH_MODEL_AT, str_cstr(&name), str_cstr(&host));
+	str_release(&name);
+	str_release(&host);
 }

@@ -28,6 +28,6 @@ int active_open(struct active **out, const struct react_model *m, const struct m
 void active_close(struct active **a);
 
 /* "kimi kimi-k2.6 at api.moonshot.cn" */
-void active_describe(const struct active *a, struct str *out);
+void active_describe(const struct active *a, speech_fn *speak, bool zh, struct str *out);
 
 #endif

@@ -55,7 +55,8 @@ void react_ask(struct react *r)
 	(void)str_addf(&prefix, "call_%llu_%d", (unsigned long long)r->turn, r->iteration);
 	str_reset(&r->thought);
 	if (prompt_write(&p, &body, &e) < 0) {
-		react_finish(r, failed_to_write(r, &e), e.msg);
+		react_finish_why(r, failed_to_write(r, &e),
+			e.code == E_FULL ? SPEECH_WHY_NO_FIT : SPEECH_WHY, e.msg);
 	} else {
 		r->asked_tokens = prompt_tokens(&p, str_view(&body));
 		react_step(r, REACT_ASKING);
@@ -171,7 +172,8 @@ static void on_model_done(void *arg, const struct model_result *m)
 	if (m->fail == ENGINE_FAIL_TOO_LONG && !r->cancelled && ask_with_less(r))
 		return;
 	if (m->fail != ENGINE_OK) {
-		react_finish(r, r->cancelled ? ENGINE_FAIL_CANCELLED : m->fail, m->detail);
+		react_finish_why(r, r->cancelled ? ENGINE_FAIL_CANCELLED : m->fail, m->why,
+			m->detail, m->host);
 		return;
 	}
 	switch (m->answer) {
@@ -179,13 +181,8 @@ static void on_model_done(void *arg, const struct model_result *m)
 		react_finish(r, text_shows(str_view(&r->answer)) ? ENGINE_OK : ENGINE_FAIL_EMPTY,
 			"");
 		break;
-	case STREAM_CUT:
-		react_finish(r, ENGINE_FAIL_BUDGET, "the model stopped at its own output limit");
-		break;
-	case STREAM_FILTERED:
-		react_finish(r, ENGINE_FAIL_REFUSED,
-			"the provider's content filter ended the answer");
-		break;
+	case STREAM_CUT: react_finish_why(r, ENGINE_FAIL_BUDGET, SPEECH_WHY_OUTPUT_LIMIT); break;
+	case STREAM_FILTERED: react_finish_why(r, ENGINE_FAIL_REFUSED, SPEECH_WHY_FILTER); break;
 	case STREAM_CALLS:
 		if (r->cancelled)
 			react_finish(r, ENGINE_FAIL_CANCELLED, "");

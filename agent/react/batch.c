@@ -432,22 +432,18 @@ static const char *standing_still(const struct react *r, const struct stream *s)
 static bool over_budget(struct react *r, const struct stream *s)
 {
 	const char *still = standing_still(r, s);
-	struct str why = STR_INIT(400);
-	bool over;
 
 	if (r->tokens_in + r->tokens_out >= (uint64_t)r->token_budget)
-		(void)str_addf(&why, "the token budget of %lld for one task is used up",
-			(long long)r->token_budget);
+		react_finish_why(r, ENGINE_FAIL_BUDGET, SPEECH_WHY_TOKENS,
+			NUM((long long)r->token_budget));
 	else if (r->iteration >= r->max_iterations)
-		(void)str_addf(&why, "the task took more than %d steps", r->max_iterations);
+		react_finish_why(r, ENGINE_FAIL_BUDGET, SPEECH_WHY_STEPS, NUM(r->max_iterations));
 	else if (still)
-		(void)str_addf(&why, "no progress: %s gave the same result %d times in a row",
-			still, PROGRESS_SAME_MAX);
-	over = why.n > 0;
-	if (over)
-		react_finish(r, ENGINE_FAIL_BUDGET, str_cstr(&why));
-	str_release(&why);
-	return over;
+		react_finish_why(r, ENGINE_FAIL_BUDGET, SPEECH_WHY_NO_ADVANCE, still,
+			NUM(PROGRESS_SAME_MAX));
+	else
+		return false;
+	return true;
 }
 
 static int add_calls(struct react *r, const struct stream *s)

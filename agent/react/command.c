@@ -20,6 +20,17 @@ struct call {
 /* A sentence with its arguments (strings) in the user's language. */
 #define reply(c, ...) say((c)->r->speak, (c)->reply, (c)->zh, __VA_ARGS__)
 
+/* Why it cannot be done, in the user's language. */
+static int because(const struct call *c, enum speech why, const char *provider, struct err *e)
+{
+	struct str words = STR_INIT(4096);
+
+	say(c->r->speak, &words, c->zh, why, e->msg, provider);
+	(void)err_set(e, e->code, "%s", str_cstr(&words));
+	str_release(&words);
+	return -1;
+}
+
 int64_t react_today(const struct react *r)
 {
 	time_t t = (time_t)(loop_wall(r->loop) / 1000);
@@ -93,7 +104,7 @@ static int run_open(struct call *c, struct err *e)
 		return 0;
 	}
 	if (history_switch(c->r->history, c->conversation, list[i - 1].session, e) < 0)
-		return -1;
+		return e->code == E_NOTFOUND ? because(c, SPEECH_WHY_NOT_KEPT, "", e) : -1;
 	approvals_forget(c->r->approvals, c->conversation);
 	say_words(&words, view_of(list[i - 1].words), SHOWN_CHARS);
 	reply(c, SPEECH_BACK, str_cstr(&words));
@@ -153,10 +164,12 @@ static bool say_models(const struct call *c, const struct provider *p)
 {
 	const struct react_choice *choice = &c->r->choice;
 	struct err why = ERR_INIT;
+	enum speech reason;
 	struct react_model would;
 
 	/* Where there is no default model, any name will do to ask whether it could be chosen. */
-	if (choice->look(choice->arg, p->name, p->models[0] ? "" : "any", &would, &why) < 0)
+	if (choice->look(choice->arg, p->name, p->models[0] ? "" : "any", &would, &reason, &why) <
+		0)
 		return false;
 	(void)str_addf(c->reply, "\n%s/%s", p->name, p->models[0] ? p->models[0] : "…");
 	for (size_t i = 1; p->models[0] && p->models[i]; i++)
@@ -168,7 +181,7 @@ static void say_active(const struct call *c, const struct active *a)
 {
 	struct str which = STR_INIT(4096), now = STR_INIT(4096);
 
-	active_describe(a, &which);
+	active_describe(a, c->r->speak, c->zh, &which);
 	say(c->r->speak, &now, c->zh, SPEECH_MODEL_NOW, str_cstr(&which));
 	if (a->set_up)
 		reply(c, SPEECH_MODEL_WINDOW, str_cstr(&now), NUM((long long)a->window));
@@ -224,6 +237,7 @@ static int run_model(struct call *c, struct err *e)
 	const struct react_choice *choice = &c->r->choice;
 	struct str which = STR_INIT(4096);
 	struct active *fresh = NULL;
+	enum speech why = SPEECH_WHY;
 	struct react_model would;
 	const char *provider = "";
 	char name[257] = "";
@@ -232,9 +246,11 @@ static int run_model(struct call *c, struct err *e)
 		return show_models(c);
 	if (!choice->look)
 		return err_set(e, E_UNSUPPORTED, "the model cannot be changed here");
-	if (read_choice(c, &provider, name, sizeof(name), e) < 0 ||
-		choice->look(choice->arg, provider, name, &would, e) < 0 ||
-		ask_open_model(c->r, &would, &fresh, e) < 0)
+	if (read_choice(c, &provider, name, sizeof(name), e) < 0)
+		return because(c, SPEECH_WHY_NO_MODEL, "", e);
+	if (choice->look(choice->arg, provider, name, &would, &why, e) < 0)
+		return because(c, why, provider, e);
+	if (ask_open_model(c->r, &would, &fresh, e) < 0)
 		return -1;
 	if (choice->save(choice->arg, provider, name, e) < 0) {
 		active_close(&fresh);
@@ -243,7 +259,7 @@ static int run_model(struct call *c, struct err *e)
 	active_close(&c->r->next);
 	c->r->next = fresh;
 	react_settle(c->r);
-	active_describe(fresh, &which);
+	active_describe(fresh, c->r->speak, c->zh, &which);
 	reply(c, SPEECH_MODEL_CHANGED, str_cstr(&which));
 	str_release(&which);
 	return 0;

@@ -232,8 +232,10 @@ static int commit(struct react *r, struct view text, struct err *e)
 void compact_done(struct react *r, const struct model_result *m)
 {
 	struct str words = STR_INIT(ENGINE_ANSWER_MAX);
+	struct str said = STR_INIT(4096);
 	enum engine_fail fail = m->fail;
 	const char *why = m->detail;
+	enum speech kind = m->why;
 	struct err e = ERR_INIT;
 	struct view text;
 
@@ -246,18 +248,23 @@ void compact_done(struct react *r, const struct model_result *m)
 	text = view_trim(str_view(&words));
 	if (fail == ENGINE_OK && (why = reject(r, m, text))) {
 		fail = ENGINE_FAIL_GARBLED;
+		kind = SPEECH_WHY_NO_SUMMARY;
 	} else if (fail == ENGINE_OK && commit(r, text, &e) < 0) {
 		fail = ENGINE_FAIL_STORAGE;
 		why = e.msg;
 	}
-	if (fail != ENGINE_OK)
+	if (fail != ENGINE_OK) {
+		say(r->speak, &said, say_zh(r->language), kind, why, m->host);
+		why = str_cstr(&said);
 		log_warn(r->log, "react", "older rounds could not be summarised: %s: %s",
 			engine_fail_name(fail), why);
-	else
+	} else {
 		log_info(r->log, "react", "turn %llu: older rounds are summarised",
 			(unsigned long long)r->turn);
+	}
 	str_release(&words);
 	r->compact.then(r, fail, why);
+	str_release(&said);
 }
 
 /* --- /compact --------------------------------------------------------------------------------- */

@@ -161,24 +161,35 @@ static int attempt_start(struct model *m, struct err *e)
 
 /* --- How it ended ----------------------------------------------------------------------------- */
 
-static void finish(struct model *m, enum engine_fail fail, enum stream_answer answer,
-	struct view words)
+static void finish_why(struct model *m, enum engine_fail fail, enum stream_answer answer,
+	enum speech why, struct view words)
 {
-	struct str detail = STR_INIT(4096);
-	struct model_result r = { .fail = fail, .answer = answer };
+	struct str detail = STR_INIT(4096), host = STR_INIT(1024);
+	struct model_result r = { .fail = fail, .answer = answer, .why = why };
 	struct stream *stream = m->stream;
+	struct http_url url;
 
 	if (fail != ENGINE_OK) /* before the attempt goes, whose words they may be */
 		safe_detail(words, m->api_key, &detail);
+	if (fail != ENGINE_OK && http_url_parse(view_of(m->url), &url, NULL) == 0)
+		(void)str_add(&host, url.host);
 	/* The receiver may ask again at once: what belongs to this attempt is set aside first. */
 	m->stream = NULL;
 	attempt_clear(m);
 	step(m, MODEL_IDLE);
 	r.detail = str_cstr(&detail);
+	r.host = str_cstr(&host);
 	r.stream = stream;
 	m->env.on_done(m->env.arg, &r);
 	stream_close(&stream);
 	str_release(&detail);
+	str_release(&host);
+}
+
+static void finish(struct model *m, enum engine_fail fail, enum stream_answer answer,
+	struct view words)
+{
+	finish_why(m, fail, answer, SPEECH_WHY, words);
 }
 
 /* The wait before the next attempt, or -1: there is none. */
@@ -281,11 +292,28 @@ static void end_of_stream(struct model *m)
 	if (answer == STREAM_BROKEN && try_again(m, -1, "the answer broke off"))
 		return;
 	if (answer == STREAM_BROKEN)
-		finish(m, ENGINE_FAIL_STALLED, answer, VIEW("the answer broke off before its end"));
+		finish_why(m, ENGINE_FAIL_STALLED, answer, SPEECH_WHY_BROKE_OFF, VIEW(""));
 	else if (answer == STREAM_EMPTY)
 		finish(m, prose.n > 0 ? ENGINE_FAIL_GARBLED : ENGINE_FAIL_EMPTY, answer, prose);
 	else
 		finish(m, ENGINE_OK, answer, VIEW(""));
+}
+
+static enum speech why_of(enum http_fail fail)
+{
+	switch (fail) {
+	case HTTP_FAIL_DNS: return SPEECH_WHY_UNRESOLVED;
+	case HTTP_FAIL_CONNECT: return SPEECH_WHY_UNCONNECTED;
+	case HTTP_FAIL_TLS: return SPEECH_WHY_TLS;
+	case HTTP_FAIL_PEER: return SPEECH_WHY_PEER;
+	case HTTP_FAIL_URL: return SPEECH_WHY_BAD_URL;
+	case HTTP_FAIL_TOO_BIG: return SPEECH_WHY_TOO_BIG;
+	case HTTP_FAIL_TIMEOUT: return SPEECH_WHY_LATE;
+	case HTTP_FAIL_BROKEN: return SPEECH_WHY_BROKEN;
+	case HTTP_OK_:
+	case HTTP_FAIL_STOPPED: break;
+	}
+	return SPEECH_WHY;
 }
 
 static void end_of_transport(struct model *m, const struct http_result *r)
@@ -313,7 +341,7 @@ static void end_of_transport(struct model *m, const struct http_result *r)
 	case HTTP_FAIL_STOPPED: fail = ENGINE_FAIL_INTERNAL; break;
 	}
 	if (!again || !try_again(m, -1, r->err->msg))
-		finish(m, fail, STREAM_BROKEN, view_of(r->err->msg));
+		finish_why(m, fail, STREAM_BROKEN, why_of(r->fail), view_of(r->err->msg));
 }
 
 static void end_of_status(struct model *m, const struct http_result *r)
@@ -344,8 +372,7 @@ static void on_done(void *arg, const struct http_result *r)
 
 	m->call = NULL; /* it ends with this callback */
 	if (m->kind == BODY_PAGE)
-		finish(m, ENGINE_FAIL_NO_MODEL, STREAM_BROKEN,
-			VIEW("a web page came instead of an answer; check model.base_url"));
+		finish_why(m, ENGINE_FAIL_NO_MODEL, STREAM_BROKEN, SPEECH_WHY_WEB_PAGE, VIEW(""));
 	else if (stream_decides(m, r))
 		end_of_stream(m);
 	else if (r->fail != HTTP_OK_)

@@ -6,6 +6,7 @@
 
 #include "agent/engine.h"
 #include "agent/react/stream.h"
+#include "agent/speech.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/loop.h"
@@ -20,7 +21,8 @@ struct model;
 struct model_result {
 	enum engine_fail fail; /* ENGINE_OK: see answer */
 	enum stream_answer answer;
-	const char *detail;          /* of a failure; "" */
+	enum speech why;             /* of a failure: its words are detail, and the host */
+	const char *detail, *host;   /* never NULL */
 	const struct stream *stream; /* what arrived; never NULL; only during the call */
 };
 

@@ -89,6 +89,10 @@ void react_step(struct react *r, enum react_state to);
 void react_emit(struct react *r, const struct engine_event *ev);
 /* The end is decided; it is reported from the loop. detail is made safe here. */
 void react_finish(struct react *r, enum engine_fail fail, const char *detail);
+/* The same with a sentence as its detail; what follows its code (strings) are its arguments. */
+#define react_finish_why(r, fail, ...) react_fail((r), (fail), __VA_ARGS__, (const char *)NULL)
+void react_fail(struct react *r, enum engine_fail fail, enum speech why, ...)
+	__attribute__((sentinel));
 /* The turn is to end: nothing more of it is shown, and the loop ends what is under way. */
 void react_cancel(struct react *r);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/say.h"
 #include "base/text.h"
 
 #define BUDGET_DEFAULT     1000000
@@ -36,6 +37,18 @@ void react_finish(struct react *r, enum engine_fail fail, const char *detail)
 	safe_detail(view_of(detail), NULL, &r->detail);
 	react_step(r, REACT_ENDING);
 	timer_arm(r->soon, 0);
+}
+
+void react_fail(struct react *r, enum engine_fail fail, enum speech why, ...)
+{
+	struct str detail = STR_INIT(4096);
+	va_list ap;
+
+	va_start(ap, why);
+	say_putv(r->speak, &detail, say_zh(r->language), why, ap);
+	va_end(ap);
+	react_finish(r, fail, str_cstr(&detail));
+	str_release(&detail);
 }
 
 static int react_save(void *arg, struct err *e)
@@ -136,7 +149,6 @@ static int load_turn(struct react *r, const struct turn_input *in, struct err *e
 	const struct str schema = STR_INIT(TOOLS_SCHEMA_MAX);
 
 	r->tools_schema = r->tools_denied = schema;
-	r->language = strdup(in->language ? in->language : "");
 	r->conversation = strdup(in->conversation);
 	if (!r->language || !r->conversation)
 		return err_set(e, E_NOMEM, "a turn");
@@ -174,15 +186,13 @@ static int react_start(struct engine *g, const struct turn_input *in, struct err
 	r->answer = answer;
 	r->thought = thought;
 	r->text = STR_INIT(ENGINE_INPUT_MAX);
+	r->language = strdup(in->language ? in->language : "");
 	if (!r->active->set_up)
-		react_finish(r, ENGINE_FAIL_NOT_SET_UP,
-			r->active->base_url[0]
-				? "model.name is not set"
-				: "neither model.provider nor model.base_url is set");
+		react_finish_why(r, ENGINE_FAIL_NOT_SET_UP,
+			r->active->base_url[0] ? SPEECH_WHY_NO_NAME : SPEECH_WHY_NO_PROVIDER);
 	else if (in->text.n == 0 || in->text.n > ENGINE_INPUT_MAX || !utf8_valid(in->text) ||
 		 memchr(in->text.p, '\0', in->text.n))
-		react_finish(r, ENGINE_FAIL_INPUT,
-			"the message is empty, too big or not valid text");
+		react_finish(r, ENGINE_FAIL_INPUT, "");
 	else if (load_turn(r, in, &why) < 0)
 		react_finish(r, ENGINE_FAIL_STORAGE, why.msg);
 	else if (r->command)
@@ -248,12 +258,14 @@ static int react_answer(struct engine *g, const char *id, int choice, struct err
 	return 0;
 }
 
-static void react_describe(const struct engine *g, struct str *out)
+static void react_describe(const struct engine *g, bool zh, struct str *out)
 {
 	const struct react *r = (const struct react *)g;
+	struct str model = STR_INIT(4096);
 
-	(void)str_adds(out, "react, ");
-	active_describe(r->next ? r->next : r->active, out);
+	active_describe(r->next ? r->next : r->active, r->speak, zh, &model);
+	say(r->speak, out, zh, SPEECH_IS_REACT, str_cstr(&model));
+	str_release(&model);
 }
 
 /* These reach the engine as turns. */

@@ -31,10 +31,10 @@ struct react_model {
 /* What /model does with the settings, for whoever keeps them. provider: canonical; name "": its
  * default one. */
 struct react_choice {
-	/* What would be in force with this choice, or why it cannot be. Its strings live until the
-	 * next call. */
+	/* What would be in force with this choice, or why it cannot be: *why with e's words and the
+	 * provider. Its strings live until the next call. */
 	int (*look)(void *arg, const char *provider, const char *name, struct react_model *out,
-		struct err *e);
+		enum speech *why, struct err *e);
 	/* Keep it, all of it or, on failure, nothing. */
 	int (*save)(void *arg, const char *provider, const char *name, struct err *e);
 	void *arg;

@@ -154,7 +154,7 @@ void begin_input(struct turn_input in)
 	in.turn = ++fix.turn;
 	in.conversation = in.conversation ? in.conversation : "me";
 	in.origin = ORIGIN_PHONE;
-	in.language = "en";
+	in.language = in.language ? in.language : "en";
 	fix.done = 0;
 	fix.in = fix.out = 0;
 	fix.saves = fix.acted = false;

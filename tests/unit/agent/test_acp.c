@@ -915,13 +915,15 @@ static void a_no_that_ends_the_turn_is_told_as_that(void **state)
 		enum shell_rule shell;
 		const char *detail;
 		bool cancels;
-	} table[] = { { SHELL_DENY, "shell, by the policy: see /policy", false },
-		{ SHELL_ASK, "you said no", false },
-		{ SHELL_DENY, "shell, by the policy: see /policy", true },
-		{ SHELL_ASK, "you said no", true } };
+		const char *language;
+	} table[] = { { SHELL_DENY, "shell, by the policy: see /policy", false, "en" },
+		{ SHELL_ASK, "you said no", false, "en" },
+		{ SHELL_DENY, "shell, by the policy: see /policy", true, "en" },
+		{ SHELL_ASK, "you said no", true, "en" },
+		{ SHELL_ASK, "你没有同意", false, "zh" } };
 	struct fix *f = *state;
 
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const char *script = "{\"session/prompt\":[" ASK(COMMAND("make")) "," END "]}";
 
 		if (table[i].cancels)
@@ -930,6 +932,7 @@ static void a_no_that_ends_the_turn_is_told_as_that(void **state)
 		write_script(f, script);
 		with_policy(f, &(struct policy_rules){ .shell = table[i].shell });
 		f->choice = APPROVAL_NO;
+		f->language = table[i].language;
 		ask(f, "hello");
 		assert_int_equal(ENGINE_FAIL_AGENT_DENIED, f->fail);
 		assert_string_equal(table[i].detail, f->detail);

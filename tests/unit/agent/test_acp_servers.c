@@ -52,7 +52,7 @@ static void says(struct fix *f, const char *what)
 {
 	struct str text = STR_INIT(8192);
 
-	f->engine->ops->describe(f->engine, &text);
+	f->engine->ops->describe(f->engine, false, &text);
 	if (!strstr(str_cstr(&text), what))
 		fail_msg("%s", str_cstr(&text));
 	str_release(&text);

@@ -716,7 +716,7 @@ static void usage_is_what_the_agent_tells_and_no_more(void **state)
 	f->language = "zh";
 	f->user = "nobody";
 	command(f, ENGINE_CMD_USAGE, &reply);
-	assert_string_equal("用了多少 token：智能体没有给出。\n费用：智能体没有给出。",
+	assert_string_equal("用了多少 token：助手没有给出。\n费用：助手没有给出。",
 		str_cstr(&reply));
 	str_release(&reply);
 }

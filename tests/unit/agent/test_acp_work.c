@@ -753,8 +753,11 @@ static void it_stands_in_the_status(void **state)
 	with_hooks(f, BEGINS("," STARTED("b2")) LOADS("") "}");
 	ask(f, "hello");
 	told(f, 2);
-	f->engine->ops->describe(f->engine, &said);
+	f->engine->ops->describe(f->engine, false, &said);
 	assert_non_null(strstr(str_cstr(&said), ", 2 background tasks"));
+	str_reset(&said);
+	f->engine->ops->describe(f->engine, true, &said);
+	assert_string_equal("scripted（scripted 1.0），有 2 个后台任务", str_cstr(&said));
 	str_release(&said);
 }
 

@@ -463,9 +463,10 @@ static struct {
 } chosen;
 
 static int look(void *arg, const char *provider, const char *name, struct react_model *out,
-	struct err *e)
+	enum speech *why, struct err *e)
 {
 	(void)arg;
+	*why = SPEECH_WHY_NO_KEY;
 	if (strcmp(provider, chosen.keyless) == 0)
 		return err_set(e, E_DENIED, "no key for %s is stored", provider);
 	*out = fix.env.model;

@@ -486,6 +486,41 @@ static void an_unreachable_model_is_told(void **state)
 	assert_true(detail_has("127.0.0.1"));
 }
 
+/* In the language of the turn, but for what others have said. */
+static void reasons_are_in_the_users_language(void **state)
+{
+	const struct turn_input in = { .text = VIEW("你好"), .language = "zh" };
+	struct str out = STR_INIT(1000);
+
+	(void)state;
+	fix.env.model.base_url = NULL;
+	open_engine();
+	begin_input(in);
+	wait_done();
+	assert_string_equal("model.provider 和 model.base_url 都没有设置", str_cstr(&fix.detail));
+	fix.engine->ops->describe(fix.engine, true, &out);
+	assert_string_equal("内置，还没有设置模型", str_cstr(&out));
+	fix.env.model.base_url = fix.url;
+	open_engine();
+	str_reset(&out);
+	fix.engine->ops->describe(fix.engine, true, &out);
+	assert_string_equal("内置，test-model（127.0.0.1）", str_cstr(&out));
+	lm_reply(fix.lm, 400, "", VIEW("{\"error\":{\"message\":\"bad tools\"}}"), 0, LM_END);
+	begin_input(in);
+	wait_done();
+	assert_true(detail_has("bad tools (400)"));
+	lm_free(&fix.lm);
+	begin_input(in);
+	for (int64_t ms = 1000; ms <= 2000; ms += 1000) {
+		wait_log("asking -> waiting");
+		loop_turn_clock(fix.loop, ms);
+	}
+	wait_done();
+	assert_int_equal(ENGINE_FAIL_UNREACHABLE, fix.fail);
+	assert_string_equal("127.0.0.1 没有接受连接", str_cstr(&fix.detail));
+	str_release(&out);
+}
+
 static void silence_ends_the_turn(void **state)
 {
 	(void)state;
@@ -1118,7 +1153,7 @@ static void what_is_not_set_up_is_named(void **state)
 	run("hello");
 	ends(ENGINE_FAIL_NOT_SET_UP, "");
 	assert_true(detail_has("model.base_url"));
-	fix.engine->ops->describe(fix.engine, &out);
+	fix.engine->ops->describe(fix.engine, false, &out);
 	assert_string_equal("react, no model set up", str_cstr(&out));
 	fix.env.model.base_url = fix.url;
 	fix.env.model.name = "";
@@ -1130,7 +1165,7 @@ static void what_is_not_set_up_is_named(void **state)
 	fix.env.model.base_url = "https://api.moonshot.cn/v1";
 	open_engine();
 	str_reset(&out);
-	fix.engine->ops->describe(fix.engine, &out);
+	fix.engine->ops->describe(fix.engine, false, &out);
 	assert_string_equal("react, kimi kimi-k2 at api.moonshot.cn", str_cstr(&out));
 	assert_null(strstr(str_cstr(&out), KEY));
 	str_release(&out);
@@ -1183,6 +1218,7 @@ int main(void)
 		T(nothing_is_tried_again_once_something_was_shown),
 		T(retry_after_is_honoured_within_its_cap),
 		T(an_unreachable_model_is_told),
+		T(reasons_are_in_the_users_language),
 		T(silence_ends_the_turn),
 		T(works_with_tools),
 		T(several_calls_keep_their_order),

@@ -431,10 +431,10 @@ static const char *const *engine_commands(const struct engine *e)
 	return ((const struct fake_engine *)e)->slash;
 }
 
-static void engine_describe(const struct engine *e, struct str *out)
+static void engine_describe(const struct engine *e, bool zh, struct str *out)
 {
 	(void)e;
-	str_adds(out, "fake, nothing at nowhere");
+	str_adds(out, zh ? "假的，哪里都没有" : "fake, nothing at nowhere");
 }
 
 static const struct engine_ops engine_ops = { "fake", engine_start, engine_cancel, engine_answer,

@@ -1303,8 +1303,8 @@ static void the_language_follows_the_user(void **state)
 	assert_said(h, "Nothing is waiting");
 	house_hear(h, OWNER, "/status"); /* what is put together as well */
 	house_wait(h, 1000);
-	assert_said(h, "连接：正常\n助手");
-	assert_said(h, "Link: up\nAssistant");
+	assert_said(h, "连接：正常\n助手：假的");
+	assert_said(h, "Link: up\nAgent: fake");
 	house_hear(h, OWNER, "看看 README");
 	house_answer(h, "好");
 	house_hear(h, OWNER, "/queue"); /* a Latin command does not change it */

@@ -547,7 +547,7 @@ static void many_that_are_refused_are_one_line_and_one_reason(void **state)
 	answer(h, "Done.");
 	assert_int_equal(0, fake_count(&h->w.wire, "63-a-name"));
 	assert_int_equal(1, fake_count(&h->w.wire, "Not sent: .kairo-out/20-a-name"));
-	assert_int_equal(1, fake_count(&h->w.wire, ", …. The assistant has been told why"));
+	assert_int_equal(1, fake_count(&h->w.wire, ", …. The agent has been told why"));
 	house_hear(h, OWNER, "next");
 	reason = strstr(h->engine.text, "20 files are sent with one answer at most");
 	assert_non_null(reason);

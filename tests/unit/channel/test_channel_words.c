@@ -15,7 +15,8 @@ static bool has_cjk(struct view v)
 	return words_detect(v) == LANG_ZH;
 }
 
-static void check(struct str *s, enum control_language lang)
+/* plain: it goes out as it stands. */
+static void check_text(struct str *s, enum control_language lang, bool plain)
 {
 	struct view v = str_view(s);
 
@@ -25,10 +26,28 @@ static void check(struct str *s, enum control_language lang)
 	assert_true(utf8_count(v) <= 1800);
 	assert_null(memchr(v.p, '{', v.n));
 	/* What WeChat would render or swallow (wire reference, 7.3). */
-	for (size_t i = 0; i < v.n; i++)
+	for (size_t i = 0; plain && i < v.n; i++)
 		assert_null(memchr("<>_*`~", v.p[i], 6));
 	if (lang == LANG_EN)
 		assert_false(has_cjk(v));
+}
+
+static void check(struct str *s, enum control_language lang)
+{
+	check_text(s, lang, true);
+}
+
+/* Why something failed: shown inside another text, which keeps the names in it. */
+static bool is_reason(enum speech code)
+{
+	return code <= SPEECH_WHY_NOT_KEPT;
+}
+
+/* A frame around what is worded already has no words of its own. */
+static bool is_frame(enum speech code)
+{
+	return code == SPEECH_WHY || code == SPEECH_DATED || code == SPEECH_CALLED ||
+	       code == SPEECH_IS_AGENT || code == SPEECH_MODEL_AT;
 }
 
 static void every_text_is_there_in_both_languages(void **state)
@@ -54,7 +73,7 @@ static unsigned int spoken(bool zh, enum speech code)
 	unsigned int used = 0;
 
 	assert_int_equal(0, words_speech(&s, zh, code, args));
-	check(&s, zh ? LANG_ZH : LANG_EN);
+	check_text(&s, zh ? LANG_ZH : LANG_EN, !is_reason(code));
 	for (unsigned int i = 0; i < SPEECH_ARGS_MAX; i++)
 		if (strstr(str_cstr(&s), args[i]))
 			used |= 1U << i;
@@ -62,7 +81,7 @@ static unsigned int spoken(bool zh, enum speech code)
 	return used;
 }
 
-/* A frame around what is worded already has no words of its own. */
+/* Of a reason, a language may leave out in what words it was known first. */
 static void every_speech_is_there_in_both_languages_with_the_same_arguments(void **state)
 {
 	(void)state;
@@ -71,10 +90,12 @@ static void every_speech_is_there_in_both_languages_with_the_same_arguments(void
 		unsigned int zh = spoken(true, (enum speech)code);
 		struct str s = STR_INIT(8192);
 
-		assert_int_equal(zh, spoken(false, (enum speech)code));
-		assert_int_equal(0, zh & (zh + 1)); /* {2} never without {1} */
+		if (!is_reason((enum speech)code)) {
+			assert_int_equal(zh, spoken(false, (enum speech)code));
+			assert_int_equal(0, zh & (zh + 1)); /* {2} never without {1} */
+		}
 		assert_int_equal(0, words_speech(&s, true, (enum speech)code, none));
-		if (code != SPEECH_DATED)
+		if (!is_frame((enum speech)code))
 			assert_true(has_cjk(str_view(&s)));
 		str_release(&s);
 	}
