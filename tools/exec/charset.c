@@ -207,8 +207,27 @@ static int decode_utf8(struct view body, size_t max, struct str *out, bool *cut)
 /* Room for a piece of what comes out, one character at the least. */
 #define PIECE_BYTES 4096
 
-static int decode_iconv(iconv_t conv, struct view body, size_t max, struct str *out, bool *cut)
+/* Bytes at `in` that are no character: as many as one would have, or all behind them would be read
+ * in the wrong pairs. A byte of ASCII is never part of them. */
+static size_t wrong_bytes(const struct charset *c, const char *in, size_t left)
 {
+	static const char *const of_pairs[] = { "GB18030", "BIG5-HKSCS", "CP932", "EUC-JP",
+		"CP949" };
+	bool high = left > 1 && (unsigned char)in[0] > 0x80 && (unsigned char)in[0] < 0xff &&
+	            (unsigned char)in[1] >= 0x80;
+
+	if (left > 1 && strncmp(c->name, "UTF-16", 6) == 0)
+		return 2;
+	for (size_t i = 0; high && i < sizeof(of_pairs) / sizeof(of_pairs[0]); i++)
+		if (strcmp(c->name, of_pairs[i]) == 0)
+			return 2;
+	return 1;
+}
+
+static int decode_iconv(const struct charset *c, struct view body, size_t max, struct str *out,
+	bool *cut)
+{
+	iconv_t conv = c->conv;
 	size_t begin = out->n, left = body.n;
 	char *in;
 
@@ -233,8 +252,9 @@ static int decode_iconv(iconv_t conv, struct view body, size_t max, struct str *
 			continue;
 		if (str_add(out, REPLACEMENT) < 0)
 			return -1;
-		in += whole ? left : 1;
-		left = whole ? 0 : left - 1;
+		n = whole ? left : wrong_bytes(c, in, left);
+		in += n;
+		left -= n;
 	}
 	*cut |= left > 0;
 	return 0;
@@ -248,7 +268,6 @@ int charset_decode(const struct charset *c, struct view body, size_t max, struct
 	*cut = false;
 	if (strncmp(c->name, "UTF-16", 6) == 0 && by_mark(body))
 		body = view_from(body, 2);
-	rc = c->utf8 ? decode_utf8(body, max, out, cut)
-	             : decode_iconv(c->conv, body, max, out, cut);
+	rc = c->utf8 ? decode_utf8(body, max, out, cut) : decode_iconv(c, body, max, out, cut);
 	return rc < 0 ? err_set(e, E_NOMEM, "a page") : 0;
 }

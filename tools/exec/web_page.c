@@ -14,6 +14,7 @@
 #define BODY_MAX    ((size_t)5 << 20)
 #define LIMIT_CHARS 20000
 #define FEW_BYTES   300 /* of a page that is none, what there is */
+#define GOES_ON     "\n\n[the page goes on, but more of it cannot be read]"
 
 struct page {
 	struct view type, url, asked;
@@ -115,12 +116,12 @@ static int put_window(const struct page *p, struct view text, bool cut, struct s
 	if (part.n < text.n)
 		(void)str_addc(out, ']');
 	if (cut && end == all)
-		(void)str_adds(out, "\n\n[the page goes on, but more of it cannot be read]");
+		(void)str_adds(out, GOES_ON);
 	return 0;
 }
 
 /* In place of a page that has nothing to read. */
-static void put_shell(const struct page *p, const struct html_page *html, struct str *out)
+static void put_shell(const struct page *p, const struct html_page *html, bool cut, struct str *out)
 {
 	struct view few = str_view(&html->text);
 
@@ -146,6 +147,8 @@ static void put_shell(const struct page *p, const struct html_page *html, struct
 		(void)str_adds(out, "\nAll that it shows: ");
 		(void)str_add(out, view_cut(few, utf8_cut(few, FEW_BYTES)));
 	}
+	if (cut)
+		(void)str_adds(out, GOES_ON);
 }
 
 /* --- The two kinds ---------------------------------------------------------------------------- */
@@ -163,8 +166,9 @@ static int put_html(struct tool_job *j, const struct page *p, struct view text, 
 
 	if (html_read(&html, text, p->url, over, j, e) < 0)
 		return -1;
+	cut = cut || html.cut;
 	if (html_kind(&html) != HTML_CONTENT) {
-		put_shell(p, &html, j->out);
+		put_shell(p, &html, cut, j->out);
 		j->failed = true;
 	} else {
 		if (html.title.n > 0)
@@ -173,7 +177,7 @@ static int put_html(struct tool_job *j, const struct page *p, struct view text, 
 		if (html.left_out > 0)
 			(void)str_addf(j->out, "%zu oversized tags were left out.\n",
 				html.left_out);
-		rc = put_window(p, str_view(&html.text), cut || html.cut, j->out, e);
+		rc = put_window(p, str_view(&html.text), cut, j->out, e);
 	}
 	html_release(&html);
 	return rc;

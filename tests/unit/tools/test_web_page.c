@@ -55,6 +55,16 @@ static void decodes_what_pages_are_written_in(void **state)
 			"a\xef\xbf\xbd"
 			"b" },
 		{ "x; charset=gbk", "a\xd6", "GB18030", "a\xef\xbf\xbd" },
+		/* What follows them is read in its own pairs, and nothing of it is lost. */
+		{ "x; charset=gbk", "\xd6\xff\xd6\xd0\xce\xc4", "GB18030",
+			"\xef\xbf\xbd" ZHONGWEN },
+		{ "x; charset=big5", "\xa4\xff\xa4\xa4\xa4\xe5", "BIG5-HKSCS",
+			"\xef\xbf\xbd" ZHONGWEN },
+		{ "x; charset=gbk", "\xd6\"\xd6\xd0\xce\xc4", "GB18030",
+			"\xef\xbf\xbd\"" ZHONGWEN },
+		{ "", "\xff\xfe\x2d\xd8\x2d\x4e\x87\x65", "UTF-16LE", "\xef\xbf\xbd" ZHONGWEN },
+		{ "x; charset=windows-1252", "\x81\x8d\xe9", "WINDOWS-1252",
+			"\xef\xbf\xbd\xef\xbf\xbd\xc3\xa9" },
 		{ "x; charset=gbk",
 			"a\xff"
 			"b",
@@ -248,6 +258,12 @@ static void takes_5_mib_and_no_more(void **state)
 	str_release(&a.text);
 	/* Of a page its first 2 MiB are read. */
 	run(&a, "text/html", (struct view){ body, max }, ",\"offset\":30,\"limit\":1000000");
+	has(&a, "more of it cannot be read");
+	str_release(&a.text);
+	/* What was not read may have been the text of one that shows none. */
+	memcpy(body, "<script>", 8);
+	run(&a, "text/html", (struct view){ body, max }, "");
+	assert_true(a.failed);
 	has(&a, "more of it cannot be read");
 	str_release(&a.text);
 	free(body);
