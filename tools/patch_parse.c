@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -500,10 +501,46 @@ static int take_extended(struct reader *r, struct patch_file *f)
 	return 0;
 }
 
+/* The time in "--- NAME<tab>1970-01-01 08:00:00.000000000 +0800". */
+static bool is_time_zero(struct view header)
+{
+	struct tm tm = { .tm_sec = 0 };
+	char text[64], *p;
+	long east;
+
+	if (copy_z(text, sizeof(text), view_trim(view_from(header, view_find(header, '\t')))) < 0)
+		return false;
+	p = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
+	if (p && *p == '.')
+		p += 1 + strspn(p + 1, "0");
+	p = p ? strptime(p, " %z", &tm) : NULL;
+	if (!p || *p)
+		return false;
+	east = tm.tm_gmtoff;
+	return timegm(&tm) == east;
+}
+
+/* diff -N calls a file that is not there as the other one, and gives it that time and no lines. */
+static void take_absence(const struct reader *r, struct view old, struct view new, struct names *n)
+{
+	struct view hunk = peek(r), path;
+	size_t plus = view_find(hunk, '+');
+
+	if (!same_file(str_view(&n->old), str_view(&n->new), &path) || path.n == n->old.n)
+		return;
+	if (is_time_zero(old) && starts(hunk, "@@ -0,0 ")) {
+		str_reset(&n->old);
+		(void)str_adds(&n->old, "/dev/null");
+	} else if (is_time_zero(new) && starts(view_from(hunk, plus), "+0,0 ")) {
+		str_reset(&n->new);
+		(void)str_adds(&n->new, "/dev/null");
+	}
+}
+
 static int take_names(struct reader *r, struct names *n, struct patch_file *f)
 {
 	size_t number = r->line;
-	struct view line = peek(r);
+	struct view line = peek(r), old;
 
 	if (starts(line, "diff --git ")) {
 		n->git = true;
@@ -515,12 +552,16 @@ static int take_names(struct reader *r, struct names *n, struct patch_file *f)
 	}
 	if (!starts(line, "--- "))
 		return 0;
-	if (take_name(r, number, take(r), &n->old) < 0)
+	old = take(r);
+	if (take_name(r, number, old, &n->old) < 0)
 		return -1;
 	line = peek(r);
 	if (!starts(line, "+++ "))
 		return refuse_line(r, r->line, line, "+++ NAME must follow --- NAME");
-	return take_name(r, number + 1, take(r), &n->new);
+	if (take_name(r, number + 1, take(r), &n->new) < 0)
+		return -1;
+	take_absence(r, old, line, n);
+	return 0;
 }
 
 /* Creating has nothing to take away, deleting leaves nothing; and something must be done. */

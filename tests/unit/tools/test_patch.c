@@ -147,6 +147,44 @@ static void creating_and_deleting(void **state)
 	assert_int_equal(PATCH_DELETE, patch->files[1].kind);
 }
 
+static void the_time_of_no_file_is_that_of_diff_N(void **state)
+{
+	static const struct {
+		const char *old, *new, *hunk;
+		enum patch_kind kind;
+	} table[] = {
+		{ "1970-01-01 00:00:00.000000000 +0000", "2026-01-02 03:04:05.678 +0000",
+			"@@ -0,0 +1 @@\n+x\n", PATCH_CREATE },
+		{ "1970-01-01 08:00:00 +0800", "", "@@ -0,0 +1 @@\n+x\n", PATCH_CREATE },
+		{ "1970-01-01 05:30:00.0 +0530\r", "", "@@ -0,0 +1 @@\n+x\n", PATCH_CREATE },
+		{ "", "1969-12-31 19:00:00.000000000 -0500", "@@ -1 +0,0 @@\n-x\n", PATCH_DELETE },
+		/* A file of that time, if it has lines; an empty one of any other. */
+		{ "1970-01-01 00:00:00 +0000", "", "@@ -1 +1 @@\n-x\n+y\n", PATCH_CHANGE },
+		{ "", "1970-01-01 00:00:00 +0000", "@@ -1,2 +1 @@\n x\n-y\n", PATCH_CHANGE },
+		{ "1970-01-01 00:00:00.5 +0000", "", "@@ -0,0 +1 @@\n+x\n", PATCH_CHANGE },
+		{ "1970-01-01 00:00:01 +0000", "", "@@ -0,0 +1 @@\n+x\n", PATCH_CHANGE },
+		{ "1970-01-01 00:00:00 +0100", "", "@@ -0,0 +1 @@\n+x\n", PATCH_CHANGE },
+		{ "1970-01-01 00:00:00", "", "@@ -0,0 +1 @@\n+x\n", PATCH_CHANGE },
+		{ "1970-01-01 00:00:00 +0000 x", "", "@@ -0,0 +1 @@\n+x\n", PATCH_CHANGE },
+		{ "(revision 0)", "(working copy)", "@@ -0,0 +1 @@\n+x\n", PATCH_CHANGE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char text[300];
+
+		(void)snprintf(text, sizeof(text), "--- a/d/n\t%s\n+++ b/d/n\t%s\n%s", table[i].old,
+			table[i].new, table[i].hunk);
+		takes(text);
+		assert_string_equal("d/n", patch->files[0].path);
+		if (patch->files[0].kind != table[i].kind)
+			fail_msg("%s", text);
+	}
+	/* With other names it is not known which part of them is the file's. */
+	refuses("--- old/n\t1970-01-01 00:00:00 +0000\n+++ new/n\n@@ -0,0 +1 @@\n+x\n",
+		"must name one file");
+}
+
 static void headers_that_do_not_agree(void **state)
 {
 	static const struct {
@@ -635,6 +673,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(names_of_one_file),
 		T(creating_and_deleting),
+		T(the_time_of_no_file_is_that_of_diff_N),
 		T(headers_that_do_not_agree),
 		T(what_no_line_can_say_is_refused),
 		T(counts_must_be_right),
