@@ -81,6 +81,21 @@ static int tell_daemon(const struct home *h, const char *name)
 	return EXIT_DONE;
 }
 
+/* A key would go to where it does not belong. */
+static void look_at_provider(const struct home *h)
+{
+	struct config *c = NULL;
+	struct err e = ERR_INIT;
+	const char *other = config_load(&c, h->dir, &e) == 0 ? config_other_provider(c) : NULL;
+
+	if (other)
+		fprintf(stderr,
+			"kairo: model.base_url is an address of %s, model.provider is %s: kairo config "
+			"unset model.base_url\n",
+			other, c->model.provider);
+	config_free(&c);
+}
+
 /* A secret that is typed is not shown. Line ends belong to the last line, not to the value. */
 static int read_value(const char *name, bool secret, struct str *v, struct err *e)
 {
@@ -140,6 +155,8 @@ static int set(const struct home *h, const char *name, const char *value)
 		return unknown_key(name);
 	if (config_set(h->dir, name, value, &e) < 0)
 		return say_err(&e);
+	if (!strcmp(name, "model.provider") || !strcmp(name, "model.base_url"))
+		look_at_provider(h);
 	return tell_daemon(h, name);
 }
 

@@ -5,6 +5,7 @@
 
 #include "agent/react/provider.h"
 #include "base/file.h"
+#include "base/net/http.h"
 #include "cli/keys.h"
 
 static int located(const struct toml_value *v, bool key, struct err *e)
@@ -61,6 +62,17 @@ static int fill_in_provider(struct config *c, struct err *e)
 	if (!c->model.name[0] && p->models[0])
 		return config_put_string(c, config_row_named("model.name"), p->models[0], e);
 	return 0;
+}
+
+const char *config_other_provider(const struct config *c)
+{
+	const struct provider *set = provider_named(view_of(c->model.provider)), *owner;
+	struct http_url u;
+
+	if (!set || http_url_parse(view_of(c->model.base_url), &u, NULL) < 0)
+		return NULL;
+	owner = provider_of(u.host);
+	return owner->name[0] && owner != set ? owner->name : NULL;
 }
 
 void config_in_file(const struct err *toml, struct err *e)

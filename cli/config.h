@@ -102,6 +102,8 @@ int config_load(struct config **out, const char *home, struct err *e);
 /* What can change while a daemon runs is taken over from fresh, which must be freed still; the
  * names of other settings that differ are added to waits. */
 void config_adopt(struct config *c, struct config *fresh, struct str *waits);
+/* Whose address model.base_url is, when it is another provider's than model.provider; else NULL. */
+const char *config_other_provider(const struct config *c);
 /* The settings of the model and its key change places. */
 void config_take_model(struct config *c, struct config *fresh);
 void config_free(struct config **c); /* wipes the keys */

@@ -46,11 +46,13 @@ struct doctor_answer {
 	enum http_fail fail;
 	int status;
 	struct err err;
+	struct str *body;
 };
 
-/* A GET with the key, or (bearer NULL) the connection alone. */
+/* A GET with the key, or (bearer NULL) the connection alone. body gets the answer's,
+ * unless it is NULL. */
 void doctor_reach(struct doctor *d, struct http *pool, const char *url, const char *bearer,
-	struct doctor_answer *a);
+	struct doctor_answer *a, struct str *body);
 const char *doctor_advice(enum http_fail f);
 
 /* doctor_link.c */

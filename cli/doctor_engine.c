@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "agent/acp/preset.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "cli/agent.h"
 #include "cli/agent_try.h"
 #include "cli/hooks.h"
@@ -12,11 +14,59 @@
 #include "tools/host/mcp.h"
 #include "tools/host/sandbox.h"
 
+/* Does the provider list this model? near: the most similar one that it lists, where it does not.
+ * What is no list denies nothing, and Ollama knows a model without its tag. */
+static bool is_listed(struct view list, const char *name, char near[128])
+{
+	size_t least = SIZE_MAX, n = strlen(name);
+	struct json *j = NULL;
+	bool listed = false;
+
+	near[0] = '\0';
+	if (json_read(&j, list, &json_limits_wire, NULL) < 0)
+		return true;
+	json_each(model, json_member(j, "data")) {
+		struct view id = VIEW_NONE;
+		char z[128];
+
+		if (json_get_str(model, "id", JSON_OPTIONAL, 1, sizeof(z) - 1, &id, NULL) < 0 ||
+			copy_z(z, sizeof(z), id) < 0 || !z[0])
+			continue;
+		listed = listed ||
+		         (strncmp(z, name, n) == 0 && (!z[n] || strcmp(z + n, ":latest") == 0));
+		size_t d = text_distance(name, z);
+		if (d < least) {
+			least = d;
+			memcpy(near, z, sizeof(z));
+		}
+	}
+	json_free(&j);
+	return listed || !near[0];
+}
+
+static void say_model(struct doctor *d, struct view list)
+{
+	const char *name = d->cfg->model.name;
+	char near[128];
+
+	/* llama.cpp serves the one model it has, whatever it is called. */
+	if (strcmp(name, "local") == 0 || is_listed(list, name, near))
+		say_ok("model", "%s, %s", name,
+			d->cfg->model.api_key[0] ? "the key is accepted" : "no key is asked for");
+	else
+		say_bad(d, false, "model",
+			"kairo config set model.name NAME; fine when `kairo ask hello` answers",
+			"%s is not among the models that the provider lists; the nearest is %s",
+			name, near);
+}
+
 static void check_model(struct doctor *d)
 {
+	struct str list = STR_INIT((size_t)4 << 20);
 	char url[ACCOUNT_URL_MAX + 16];
 	struct doctor_answer a;
 	size_t n = strlen(d->cfg->model.base_url);
+	const char *other = config_other_provider(d->cfg);
 
 	if (!n || !d->cfg->model.name[0]) {
 		say_bad(d, true, "model",
@@ -24,11 +74,15 @@ static void check_model(struct doctor *d)
 			"no model is set up");
 		return;
 	}
+	if (other)
+		say_bad(d, false, "model", "kairo config unset model.base_url",
+			"model.base_url is an address of %s, model.provider is %s", other,
+			d->cfg->model.provider);
 	if (!doctor_host(d, "model", d->cfg->model.base_url))
 		return;
 	snprintf(url, sizeof(url), "%s%smodels", d->cfg->model.base_url,
 		d->cfg->model.base_url[n - 1] == '/' ? "" : "/");
-	doctor_reach(d, d->model_http, url, d->cfg->model.api_key, &a);
+	doctor_reach(d, d->model_http, url, d->cfg->model.api_key, &a, &list);
 	if (a.fail)
 		say_bad(d, true, "model", doctor_advice(a.fail), "%s", a.err.msg);
 	else if (a.status == 401 || a.status == 403)
@@ -41,8 +95,8 @@ static void check_model(struct doctor *d)
 		say_bad(d, false, "model", "fine when `kairo ask hello` answers",
 			"the host answers, but does not list its models (status %d)", a.status);
 	else
-		say_ok("model", "%s, %s", d->cfg->model.name,
-			d->cfg->model.api_key[0] ? "the key is accepted" : "no key is asked for");
+		say_model(d, str_view(&list));
+	str_release(&list);
 }
 
 /* --- The agent, where another one does the work ----------------------------------------------- */

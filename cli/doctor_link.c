@@ -15,7 +15,7 @@ static void check_tls(struct doctor *d, const char *url)
 {
 	struct doctor_answer a;
 
-	doctor_reach(d, d->ilink_http, url, NULL, &a);
+	doctor_reach(d, d->ilink_http, url, NULL, &a, NULL);
 	if (a.fail) {
 		say_bad(d, true, "tls", doctor_advice(a.fail), "%s", a.err.msg);
 		return;

@@ -82,11 +82,13 @@ static void on_answer(void *arg, const struct http_result *r)
 	a->fail = r->fail;
 	a->status = r->status;
 	a->err = *r->err;
+	if (a->body)
+		(void)str_add(a->body, r->body);
 	loop_stop(a->loop);
 }
 
 void doctor_reach(struct doctor *d, struct http *pool, const char *url, const char *bearer,
-	struct doctor_answer *a)
+	struct doctor_answer *a, struct str *body)
 {
 	char auth[ACCOUNT_TOKEN_MAX + 16];
 	const struct http_header h[] = { { "Authorization", auth } };
@@ -103,8 +105,7 @@ void doctor_reach(struct doctor *d, struct http *pool, const char *url, const ch
 		.arg = a,
 	};
 
-	memset(a, 0, sizeof(*a));
-	a->loop = d->loop;
+	*a = (struct doctor_answer){ .loop = d->loop, .body = body };
 	snprintf(auth, sizeof(auth), "Bearer %s", bearer ? bearer : "");
 	if (http_start(&call, pool, &req, &a->err) < 0)
 		a->fail = HTTP_FAIL_URL;

@@ -407,7 +407,8 @@ static void models(struct sim *s, struct hreq *r)
 	}
 	str_adds(&t->step->bytes,
 		"{\"object\":\"list\",\"data\":[{\"id\":\"kairo-demo\",\"object\":\"model\","
-		"\"created\":1767225600,\"owned_by\":\"kairo-sim\"}]}");
+		"\"created\":1767225600,\"owned_by\":\"kairo-sim\"},{\"id\":\"demo\",\"object\":"
+		"\"model\",\"created\":1767225600,\"owned_by\":\"kairo-sim\"}]}");
 	apply_fault(t);
 	timer_arm(t->timer, t->step->first_ms);
 }

@@ -352,6 +352,22 @@ class Model(Doctor):
         self.answers(404)
         self.assertEqual(self.doctor(0)["model"][0], "warn")
 
+    def test_a_name_that_the_provider_does_not_list(self):
+        self.kairo.config(model__name="demmo")
+        found = self.doctor(0)["model"]
+        self.assertEqual(found[0], "warn")
+        self.assertIn("the nearest is demo", found[1])
+        self.kairo.config(model__name="local")  # a server of one's own that takes any
+        self.assertEqual(self.doctor(0)["model"][0], "ok")
+
+    def test_the_address_of_another_provider(self):
+        self.kairo.config(network__proxy="http://127.0.0.1:9", model__base_url="https://api.moonshot.ai/v1")
+        said = self.kairo.run("config", "set", "model.provider", "deepseek").err
+        self.assertIn("model.base_url is an address of kimi, model.provider is deepseek", said)
+        self.assertIn("address of kimi", self.kairo.run("doctor", code=1).out)
+        for provider in ("kimi", ""):
+            self.assertEqual(self.kairo.run("config", "set", "model.provider", provider).err, "")
+
     def test_a_redirect_is_not_followed_with_the_key(self):
         self.answers(302)
         self.assertEqual(self.doctor(0)["model"][0], "warn")
