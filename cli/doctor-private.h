@@ -53,7 +53,7 @@ struct doctor_answer {
  * unless it is NULL. */
 void doctor_reach(struct doctor *d, struct http *pool, const char *url, const char *bearer,
 	struct doctor_answer *a, struct str *body);
-const char *doctor_advice(enum http_fail f);
+const char *doctor_advice(const struct doctor *d, enum http_fail f);
 
 /* doctor_link.c */
 void doctor_account(struct doctor *d);

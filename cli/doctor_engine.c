@@ -84,7 +84,7 @@ static void check_model(struct doctor *d)
 		d->cfg->model.base_url[n - 1] == '/' ? "" : "/");
 	doctor_reach(d, d->model_http, url, d->cfg->model.api_key, &a, &list);
 	if (a.fail)
-		say_bad(d, true, "model", doctor_advice(a.fail), "%s", a.err.msg);
+		say_bad(d, true, "model", doctor_advice(d, a.fail), "%s", a.err.msg);
 	else if (a.status == 401 || a.status == 403)
 		say_bad(d, true, "model", "kairo config set model.api_key --stdin",
 			"the provider refuses the key (status %d)", a.status);

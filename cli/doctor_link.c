@@ -17,7 +17,7 @@ static void check_tls(struct doctor *d, const char *url)
 
 	doctor_reach(d, d->ilink_http, url, NULL, &a, NULL);
 	if (a.fail) {
-		say_bad(d, true, "tls", doctor_advice(a.fail), "%s", a.err.msg);
+		say_bad(d, true, "tls", doctor_advice(d, a.fail), "%s", a.err.msg);
 		return;
 	}
 	d->reached = true;

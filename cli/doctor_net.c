@@ -114,7 +114,7 @@ void doctor_reach(struct doctor *d, struct http *pool, const char *url, const ch
 	explicit_bzero(auth, sizeof(auth));
 }
 
-const char *doctor_advice(enum http_fail f)
+const char *doctor_advice(const struct doctor *d, enum http_fail f)
 {
 	switch (f) {
 	case HTTP_FAIL_TLS:
@@ -125,6 +125,8 @@ const char *doctor_advice(enum http_fail f)
 		       "network.allow_loopback";
 	case HTTP_FAIL_TIMEOUT:
 		return "the host does not answer in time; try again, or check the network";
-	default: return "check the network and the address";
+	default:
+		return d->cfg->network.proxy[0] ? "check network.proxy, the network and the address"
+		                                : "check the network and the address";
 	}
 }

@@ -9,7 +9,7 @@ fail() {
 }
 
 rm -rf "${dest:?}" "${2:?}/home" "${2:?}/moved"
-(umask 022 && DESTDIR=$dest cmake --install "$build" >/dev/null)
+(umask 077 && DESTDIR=$dest cmake --install "$build" >/dev/null)
 
 # Exactly these files, with these modes.
 prefix=${bin%/*}
@@ -26,6 +26,8 @@ sort >"$2/want" <<LIST
 LIST
 (cd "$dest" && find . -type f -printf '%m /%P\n' | sort) >"$2/have"
 diff -u "$2/want" "$2/have" || fail "other files than expected"
+shut=$(find "$dest" -mindepth 1 -type d ! -perm 755)
+[ -z "$shut" ] || fail "folders that others cannot use: $shut"
 grep -qx "ExecStart=$bin/kairo run" "$dest$prefix/lib/systemd/user/kairo.service" || fail "the unit's ExecStart"
 
 # A prefix chosen at install time reaches the unit too.
