@@ -60,6 +60,8 @@ int lock_take(struct lock **out, const char *path, int wait_ms, struct err *e);
 void lock_release(struct lock **l);
 /* Is it held by anybody now? 1 yes, 0 no (or no such file), -1 error. */
 int lock_held(const char *path, struct err *e);
+/* What errno means of a lock on path; -1. */
+int lock_failed(const char *path, struct err *e);
 
 /* "dir/name" into a fixed buffer; E_FORMAT when it does not fit. */
 #define PATH_SIZE 4096

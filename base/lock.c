@@ -28,6 +28,15 @@ static bool still_there(const char *path, const struct stat *st)
 	return lstat(path, &now) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino;
 }
 
+int lock_failed(const char *path, struct err *e)
+{
+	return errno == ENOLCK
+	               ? err_set(e, E_UNSUPPORTED,
+				 "the file system of %s knows no locks: take a folder on a local disk",
+				 path)
+	               : err_sys(e, "cannot lock %s", path);
+}
+
 /* 1: taken, 0: somebody holds it, or it went away while we took it; -1: failed. */
 static int try_take(int *out, const char *path, struct err *e)
 {
@@ -41,7 +50,7 @@ static int try_take(int *out, const char *path, struct err *e)
 	if (fcntl(fd, F_OFD_SETLK, &fl) == 0)
 		rc = still_there(path, &st) ? 1 : 0;
 	else
-		rc = errno == EAGAIN || errno == EACCES ? 0 : err_sys(e, "cannot lock %s", path);
+		rc = errno == EAGAIN || errno == EACCES ? 0 : lock_failed(path, e);
 	if (rc == 1)
 		*out = fd;
 	else
@@ -108,6 +117,6 @@ int lock_held(const char *path, struct err *e)
 	rc = fcntl(fd, F_OFD_GETLK, &fl);
 	close(fd);
 	if (rc < 0)
-		return err_sys(e, "cannot examine the lock on %s", path);
+		return lock_failed(path, e);
 	return fl.l_type != F_UNLCK;
 }

@@ -176,7 +176,9 @@ static int find_serving(const struct home *h, int64_t end, pid_t *pid, struct er
 		found = daemon_find(h->dir, pid, e);
 		if (found == 0 || (found == 1 && (rc = serves(h, e)) != 0))
 			return found == 0 ? 0 : rc;
-		if (clock_mono(clock_system()) >= end)
+		/* Whoever takes the lock writes his number next. */
+		if (clock_mono(clock_system()) >= end ||
+			(found < 0 && e->code != E_NOTFOUND && e->code != E_CONFLICT))
 			break;
 		(void)poll(NULL, 0, LOOK_MS);
 	}

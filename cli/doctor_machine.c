@@ -85,6 +85,10 @@ void doctor_home(struct doctor *d)
 	else if (st.st_mode & 077)
 		say_bad(d, true, "home", "chmod 700 that folder: it holds credentials",
 			"%s is open to others", d->home->dir);
+	else if (access(d->home->dir, W_OK | X_OK) < 0)
+		say_bad(d, true, "home",
+			"let it be written, or set KAIRO_HOME to a folder that can be", "%s: %s",
+			d->home->dir, strerror(errno));
 	else
 		say_ok("home", "%s", d->home->dir);
 }
@@ -127,6 +131,18 @@ void doctor_media(struct doctor *d)
 		close(fd);
 }
 
+static const char *state_advice(enum err_code code)
+{
+	switch (code) {
+	case E_FULL: return "free some space; nothing is lost";
+	case E_DENIED: return "do as it says, or let it be read and written by you";
+	case E_FORMAT:
+		return "kairo stop; put a copy of it back, or move it away: conversations and waiting "
+		       "messages begin anew then";
+	default: return "run this again; if it stays, see kairo logs";
+	}
+}
+
 void doctor_state(struct doctor *d)
 {
 	char path[PATH_SIZE];
@@ -136,10 +152,7 @@ void doctor_state(struct doctor *d)
 	if (path_join(path, d->home->dir, "state.db", &e) == 0 && !file_exists(path))
 		return; /* the first start makes it */
 	if (e.code || db_open(&db, path, &e) < 0 || db_check(db, &e) < 0)
-		say_bad(d, true, "state",
-			"kairo stop; put a copy of it back, or move it away: conversations and "
-			"waiting messages begin anew then",
-			"%s", e.msg);
+		say_bad(d, true, "state", state_advice(e.code), "%s", e.msg);
 	else
 		say_ok("state", "%s", path);
 	db_close(&db);

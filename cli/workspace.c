@@ -97,7 +97,7 @@ int workspace_lock(const char *path, struct err *e)
 		int rc = errno == EWOULDBLOCK
 		                 ? err_set(e, E_BUSY,
 					   "another kairo works in %s: one task at a time", path)
-		                 : err_sys(e, "lock on %s", path);
+		                 : lock_failed(path, e);
 
 		close(locked);
 		return rc;

@@ -166,6 +166,16 @@ class Machine(Doctor):
         self.fails("home", "another user", "KAIRO_HOME")
         os.chown(self.kairo.home, 0, 0)
 
+    @unittest.skipUnless(may_unshare("-m"), "no mount of one's own here")
+    def test_a_home_that_is_read_only(self):
+        self.kairo.start()
+        self.kairo.stop()
+        found = self.fails("home", "Read-only", "KAIRO_HOME", argv=[
+            "unshare", "-m", "sh", "-c", 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"',
+            self.kairo.home, *self.kairo.argv("doctor")])
+        self.assertEqual(found["state"][0], "FAIL")
+        self.assertNotIn("move it away", found["state"][2])
+
     def test_workspaces(self):
         for path, word in (("/", "cannot be /"), (self.kairo.home, "contain"), (self.folder, "home folder")):
             self.kairo.config(workspace=path)
