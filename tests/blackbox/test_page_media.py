@@ -12,7 +12,7 @@ class Media(Case):
     def test_they_are_sent_asked_about_received_and_quoted(self):
         with open(os.path.join(self.kairo.workspace, "shopping.md"), "w") as f:
             f.write("# Shopping\n\n- rice\n- green tea\n")
-        self.kairo.config(language="en", model__vision="on")
+        self.kairo.config(language="en", model__vision="on", media__merge_ms=4000)
         self.sim.set(answer_shape=1)
         self.kairo.start()
         self.assertEqual(self.browser.run("media.mjs", self.sim.where), 0)
