@@ -13,15 +13,22 @@
 #include "base/file-private.h"
 #include "base/file.h"
 
-#define BUSY_MS 2000 /* another process of ours writes; its transactions are short */
+#define BUSY_MS  2000    /* another process of ours writes; its transactions are short */
+#define LOG_SIZE 4194304 /* what its log grows to before it is folded into the database */
+#define KEPT     64 /* statements ready for reuse: about what a message needs from end to end */
 
 struct db {
 	sqlite3 *sq;
 	struct stmt *stmts;
+	sqlite3_stmt *kept[KEPT]; /* of nobody now, the last used first */
+	size_t nkept;
 	char path[PATH_SIZE];
 	const char *name; /* its last component, for messages */
 	int depth;
-	bool doomed; /* SQLite gave the transaction up by itself */
+	bool doomed;   /* SQLite gave the transaction up by itself */
+	bool unsynced; /* the commit of this transaction does not wait for the disk */
+	bool owed;     /* such a commit was made, and nothing has waited since */
+	int changes;   /* in all, when the transaction began */
 };
 
 struct stmt {
@@ -154,6 +161,23 @@ static int prepare_files(const char *path, struct err *e)
 	return 0;
 }
 
+/* A log that grows makes each wait for the disk one for the file system's own log as well, which
+ * takes about three times as long. Where there is no room for it, it grows as it has to. */
+static void reserve_log(const struct db *d)
+{
+	char path[PATH_SIZE + 8];
+	struct stat st;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "%s-wal", d->path);
+	fd = path_open_private(path, 0, &st, NULL);
+	if (fd < 0)
+		return;
+	if (st.st_size < LOG_SIZE)
+		(void)fallocate(fd, 0, 0, LOG_SIZE);
+	close(fd);
+}
+
 static int set_up(struct db *d, struct err *e)
 {
 	static const char pragmas[] =
@@ -163,7 +187,7 @@ static int set_up(struct db *d, struct err *e)
 		"PRAGMA secure_delete=ON;" /* context tokens are deleted for good */
 		"PRAGMA temp_store=MEMORY;"
 		"PRAGMA cache_size=-1024;"
-		"PRAGMA journal_size_limit=4194304;"; /* what the log keeps after a checkpoint */
+		"PRAGMA journal_size_limit=4194304;"; /* LOG_SIZE, after a checkpoint */
 	struct stmt *s = NULL;
 	bool wal;
 
@@ -185,7 +209,10 @@ static int set_up(struct db *d, struct err *e)
 		return err_set(e, E_UNSUPPORTED,
 			"%s: this file system cannot hold a database with a write-ahead log",
 			d->name);
-	return db_exec(d, pragmas, e);
+	if (db_exec(d, pragmas, e) < 0)
+		return -1;
+	reserve_log(d);
+	return 0;
 }
 
 /* SQLite puts "-journal" behind it, and has a limit of its own. */
@@ -265,6 +292,8 @@ void db_close(struct db **dp)
 		return;
 	while (d->stmts)
 		detach(d->stmts);
+	while (d->nkept > 0)
+		(void)sqlite3_finalize(d->kept[--d->nkept]);
 	(void)sqlite3_close(d->sq);
 	free(d);
 }
@@ -290,15 +319,51 @@ int db_exec(struct db *d, const char *sql, struct err *e)
 	return rc;
 }
 
-int db_begin(struct db *d, struct err *e)
+static int begin(struct db *d, struct err *e)
 {
 	if (transaction_lost(d))
 		return refuse_lost(d, e);
 	/* Savepoints of one name nest: each command means the newest. */
 	if (exec(d, d->depth == 0 ? "BEGIN IMMEDIATE" : "SAVEPOINT inner_part", e) < 0)
 		return -1;
-	d->depth++;
+	if (d->depth++ == 0)
+		d->changes = sqlite3_total_changes(d->sq);
 	return 0;
+}
+
+/* The level can be changed outside of transactions only. */
+static int wait_for_disk(struct db *d, bool on, struct err *e)
+{
+	if (exec(d, on ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", e) < 0)
+		return -1;
+	d->unsynced = !on;
+	return 0;
+}
+
+static bool waits_for_disk(struct db *d)
+{
+	struct stmt *s = NULL;
+	bool full;
+
+	if (stmt_open(&s, d, "PRAGMA synchronous", NULL) < 0)
+		return false;
+	full = stmt_step(s, NULL) == 1 && stmt_col_int(s, 0) == 2;
+	stmt_close(&s);
+	return full;
+}
+
+int db_begin(struct db *d, struct err *e)
+{
+	if (d->depth == 0 && d->unsynced && wait_for_disk(d, true, e) < 0)
+		return -1;
+	return begin(d, e);
+}
+
+int db_begin_unsynced(struct db *d, struct err *e)
+{
+	if (d->depth == 0 && waits_for_disk(d) && wait_for_disk(d, false, e) < 0)
+		return -1;
+	return begin(d, e);
 }
 
 static void end_transaction(struct db *d)
@@ -307,6 +372,8 @@ static void end_transaction(struct db *d)
 		(void)exec(d, "ROLLBACK", NULL);
 	d->depth = 0;
 	d->doomed = false;
+	if (d->unsynced)
+		(void)wait_for_disk(d, true, NULL);
 }
 
 int db_commit(struct db *d, struct err *e)
@@ -320,8 +387,38 @@ int db_commit(struct db *d, struct err *e)
 		return d->doomed ? refuse_lost(d, e) : exec(d, "RELEASE inner_part", e);
 	}
 	rc = d->doomed ? refuse_lost(d, e) : exec(d, "COMMIT", e);
+	/* The wait is for the whole log, so one is enough for all that was written before. */
+	if (rc == 0 && sqlite3_total_changes(d->sq) != d->changes)
+		d->owed = d->unsynced;
 	end_transaction(d);
 	return rc;
+}
+
+int db_sync(struct db *d, struct err *e)
+{
+	sqlite3_file *log = NULL;
+	int rc;
+
+	if (!d->owed)
+		return 0;
+	rc = sqlite3_file_control(d->sq, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log);
+	errno = 0;
+	if (rc == SQLITE_OK)
+		rc = log && log->pMethods ? log->pMethods->xSync(log, SQLITE_SYNC_NORMAL)
+		                          : SQLITE_IOERR_FSYNC;
+	if (rc != SQLITE_OK)
+		return err_set(e, code_of(rc, errno), "%s: the disk did not take it: %s", d->name,
+			sqlite3_errstr(rc));
+	d->owed = false;
+	return 0;
+}
+
+int db_fold(struct db *d, struct err *e)
+{
+	if (db_exec(d, "PRAGMA wal_checkpoint(TRUNCATE)", e) < 0)
+		return -1;
+	reserve_log(d);
+	return 0;
 }
 
 void db_rollback(struct db *d)
@@ -342,23 +439,54 @@ bool db_in_transaction(const struct db *d)
 }
 
 /* --- Statements ------------------------------------------------------------------------------- */
+static sqlite3_stmt *take_kept(struct db *d, const char *sql)
+{
+	for (size_t i = 0; i < d->nkept; i++) {
+		sqlite3_stmt *st = d->kept[i];
+
+		if (strcmp(sqlite3_sql(st), sql) != 0)
+			continue;
+		for (d->nkept--; i < d->nkept; i++)
+			d->kept[i] = d->kept[i + 1];
+		return st;
+	}
+	return NULL;
+}
+
+/* The values of some pragmas are read when they are prepared. */
+static bool may_be_kept(sqlite3_stmt *st)
+{
+	return sqlite3_strnicmp(sqlite3_sql(st), "PRAGMA", 6) != 0;
+}
+
+static void keep(struct db *d, sqlite3_stmt *st)
+{
+	if (d->nkept == KEPT)
+		(void)sqlite3_finalize(d->kept[--d->nkept]);
+	for (size_t i = d->nkept++; i > 0; i--)
+		d->kept[i] = d->kept[i - 1];
+	d->kept[0] = st;
+}
+
 int stmt_open(struct stmt **out, struct db *d, const char *sql, struct err *e)
 {
 	struct stmt *s = calloc(1, sizeof(*s));
 	const char *tail = NULL;
-	int rc;
+	int rc = SQLITE_OK;
 
 	*out = NULL;
 	if (!s) {
 		err_set(e, E_NOMEM, "no memory for a statement");
 		return -1;
 	}
-	rc = sqlite3_prepare_v3(d->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &s->st, &tail);
+	s->st = take_kept(d, sql);
+	if (!s->st)
+		rc = sqlite3_prepare_v3(d->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, &s->st, &tail);
 	if (rc != SQLITE_OK) {
 		free(s);
 		return fail(d, rc, e);
 	}
-	assert(s->st && tail && *tail == '\0'); /* one statement */
+	assert(s->st && (!tail || *tail == '\0')); /* one statement */
 	s->db = d;
 	s->next = d->stmts;
 	s->back = &d->stmts;
@@ -376,6 +504,11 @@ void stmt_close(struct stmt **sp)
 	*sp = NULL;
 	if (!s)
 		return;
+	if (s->db && may_be_kept(s->st)) {
+		stmt_reset(s);
+		keep(s->db, s->st);
+		s->st = NULL;
+	}
 	if (s->db)
 		detach(s);
 	free(s);

@@ -35,10 +35,20 @@ int db_commit(struct db *d, struct err *e); /* on failure the transaction is rol
 void db_rollback(struct db *d);
 bool db_in_transaction(const struct db *d);
 
+/* Waiting for the disk is what a commit costs. As db_begin, but when it is the outermost, its
+ * commit outlives the program alone; the machine as well from the next db_commit on that changes
+ * something, or from db_sync, which does nothing when no commit waits for it. */
+int db_begin_unsynced(struct db *d, struct err *e);
+int db_sync(struct db *d, struct err *e);
+
+/* Folds the log into the database: what was overwritten stands nowhere any more. */
+int db_fold(struct db *d, struct err *e);
+
 int db_exec(struct db *d, const char *sql, struct err *e);
 
-/* A prepared statement, owned by the caller, kept for reuse. Parameters count from 1. Binding
- * failures stick and are reported by the next step. Text is copied. */
+/* A prepared statement, owned by the caller until it is closed; then it is kept for the next that
+ * opens the same text. Parameters count from 1. Binding failures stick and are reported by the next
+ * step. Text is copied. */
 int stmt_open(struct stmt **out, struct db *d, const char *sql, struct err *e);
 void stmt_close(struct stmt **s);
 void stmt_int(struct stmt *s, int i, int64_t v);

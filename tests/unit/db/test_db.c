@@ -7,12 +7,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
 
 #include "../base/scratch.h"
 #include "../base/smalldisk.h"
+
+static int waits;
+
+/* SQLite's own calls end here as well. */
+int fdatasync(int fd)
+{
+	waits++;
+	return (int)syscall(SYS_fdatasync, fd);
+}
 
 struct fixture {
 	struct scratch s;
@@ -172,6 +182,54 @@ static void refuses_companions_that_are_symlinks(void **state)
 	assert_int_not_equal(access(at(f, "victim"), F_OK), 0);
 }
 
+static off_t size_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
+/* Each wait for a log that grows is one for the file system's log as well. */
+static void the_log_does_not_grow_while_it_is_written(void **state)
+{
+	struct fixture *f = *state;
+	off_t size;
+
+	opened(f);
+	size = size_of(at(f, "state.db-wal"));
+	if (size < 4000000)
+		skip(); /* the file system reserves nothing */
+	for (int i = 1; i < 100; i++)
+		ok(f, put(f, i, VIEW("x")));
+	assert_int_equal(size_of(at(f, "state.db-wal")), size);
+	ok(f, db_fold(f->db, &f->e));
+	assert_int_equal(size_of(at(f, "state.db-wal")), size);
+	ok(f, put(f, 100, VIEW("x")));
+	assert_int_equal(size_of(at(f, "state.db-wal")), size);
+}
+
+static void what_a_killed_program_has_written_is_found_behind_the_rest_of_its_log(void **state)
+{
+	struct fixture *f = *state;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		opened(f);
+		for (int i = 1; i <= 10; i++)
+			ok(f, put(f, i, VIEW("x")));
+		ok(f, db_fold(f->db, &f->e));
+		put(f, 11, VIEW("x"));
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	opened(f);
+	assert_int_equal(one_int(f, "SELECT count(*) FROM t"), 11);
+	ok(f, db_check(f->db, &f->e));
+}
+
 static void a_damaged_file_is_named_as_such(void **state)
 {
 	struct fixture *f = *state;
@@ -304,6 +362,48 @@ static void errors_have_codes(void **state)
 	assert_non_null(strstr(f->e.msg, "SELEKT"));
 }
 
+/* Closed ones are kept for the next of the same text. */
+static void a_statement_that_is_opened_again_is_as_new(void **state)
+{
+	static const char all[] = "SELECT * FROM t WHERE k >= ?1 OR ?1 IS NULL ORDER BY k";
+	struct fixture *f = *state;
+	struct stmt *a, *b;
+	char sql[40];
+
+	opened(f);
+	for (int i = 1; i <= 3; i++)
+		ok(f, put(f, i, VIEW("x")));
+	ok(f, stmt_open(&a, f->db, all, &f->e));
+	stmt_int(a, 1, 2);
+	assert_int_equal(stmt_step(a, &f->e), 1);
+	assert_int_equal(stmt_col_int(a, 0), 2);
+	stmt_close(&a); /* in the middle of its rows, its parameter bound */
+	ok(f, stmt_open(&a, f->db, all, &f->e));
+	ok(f, stmt_open(&b, f->db, all, &f->e)); /* two at once are two */
+	for (int i = 1; i <= 3; i++) {
+		assert_int_equal(stmt_step(a, &f->e), 1);
+		assert_int_equal(stmt_col_int(a, 0), i);
+	}
+	assert_int_equal(stmt_step(b, &f->e), 1);
+	assert_int_equal(stmt_col_int(b, 0), 1);
+	stmt_close(&a);
+	stmt_close(&b);
+	ok(f, db_exec(f->db, "ALTER TABLE t ADD COLUMN w INTEGER DEFAULT 7", &f->e));
+	ok(f, stmt_open(&a, f->db, all, &f->e));
+	assert_int_equal(stmt_step(a, &f->e), 1);
+	assert_int_equal(stmt_col_int(a, 2), 7);
+	stmt_close(&a);
+	for (int i = 0; i < 200; i++) { /* more than are kept */
+		(void)snprintf(sql, sizeof(sql), "SELECT k + %d FROM t", i % 100);
+		assert_int_equal(one_int(f, sql), 1 + i % 100);
+	}
+	ok(f, db_exec(f->db, "DROP TABLE t", &f->e)); /* none of them holds it */
+	assert_err(f,
+		stmt_open(&a, f->db, "SELECT k + 99 FROM t", &f->e) < 0 ? -1 : stmt_step(a, &f->e),
+		E_IO);
+	stmt_close(&a);
+}
+
 static void closing_the_database_disarms_statements_still_open(void **state)
 {
 	struct fixture *f = *state;
@@ -360,6 +460,66 @@ static void only_the_outermost_commit_commits(void **state)
 		assert_int_equal(one_int(&seen, "SELECT count(*) FROM t"), 1);
 	}
 	db_close(&other);
+}
+
+static void a_commit_waits_for_the_disk_once(void **state)
+{
+	struct fixture *f = *state;
+	int before;
+
+	opened(f);
+	ok(f, put(f, 1, VIEW("x")));
+	before = waits;
+	ok(f, db_begin(f->db, &f->e));
+	ok(f, put(f, 2, VIEW("x")));
+	ok(f, put(f, 3, VIEW("x")));
+	ok(f, db_commit(f->db, &f->e));
+	assert_int_equal(waits, before + 1);
+	ok(f, put(f, 4, VIEW("x")));
+	assert_int_equal(waits, before + 2);
+	ok(f, db_sync(f->db, &f->e)); /* nothing is owed */
+	assert_int_equal(waits, before + 2);
+}
+
+static void put_unsynced(struct fixture *f, int64_t k)
+{
+	ok(f, db_begin_unsynced(f->db, &f->e));
+	ok(f, db_begin(f->db, &f->e));
+	ok(f, put(f, k, VIEW("x")));
+	ok(f, db_commit(f->db, &f->e));
+	ok(f, db_commit(f->db, &f->e));
+}
+
+static void an_unsynced_commit_waits_with_the_next(void **state)
+{
+	struct fixture *f = *state;
+	int before;
+
+	opened(f);
+	ok(f, put(f, 1, VIEW("x")));
+	before = waits;
+	put_unsynced(f, 2);
+	put_unsynced(f, 3);
+	ok(f, db_begin(f->db, &f->e)); /* one that changes nothing waits for nothing */
+	ok(f, db_commit(f->db, &f->e));
+	assert_int_equal(waits, before);
+	assert_int_equal(one_int(f, "PRAGMA synchronous"), 2); /* FULL */
+	ok(f, db_begin(f->db, &f->e));
+	ok(f, put(f, 4, VIEW("x")));
+	ok(f, db_commit(f->db, &f->e));
+	ok(f, db_sync(f->db, &f->e));
+	assert_int_equal(waits, before + 1);
+	put_unsynced(f, 5);
+	ok(f, db_sync(f->db, &f->e));
+	ok(f, db_sync(f->db, &f->e));
+	assert_int_equal(waits, before + 2);
+	ok(f, db_begin_unsynced(f->db, &f->e));
+	ok(f, put(f, 6, VIEW("x")));
+	db_rollback(f->db);
+	ok(f, db_sync(f->db, &f->e)); /* what was taken back is not owed */
+	assert_int_equal(waits, before + 2);
+	assert_int_equal(one_int(f, "PRAGMA synchronous"), 2);
+	assert_int_equal(one_int(f, "SELECT count(*) FROM t"), 5);
 }
 
 static void an_inner_rollback_takes_back_its_own_part_only(void **state)
@@ -623,14 +783,19 @@ int main(void)
 		T(the_pragmas_hold),
 		T(refuses_symlinks_and_what_is_no_file),
 		T(refuses_companions_that_are_symlinks),
+		T(the_log_does_not_grow_while_it_is_written),
+		T(what_a_killed_program_has_written_is_found_behind_the_rest_of_its_log),
 		T(a_damaged_file_is_named_as_such),
 		T(a_second_opening_leaves_the_first_ones_locks_alone),
 		T(values_come_back_as_they_were_bound),
 		T(a_finished_statement_forgets_its_values),
 		T(a_failed_binding_shows_at_the_next_step_and_not_after),
 		T(errors_have_codes),
+		T(a_statement_that_is_opened_again_is_as_new),
 		T(closing_the_database_disarms_statements_still_open),
 		T(what_is_committed_stays_and_what_is_rolled_back_does_not),
+		T(a_commit_waits_for_the_disk_once),
+		T(an_unsynced_commit_waits_with_the_next),
 		T(only_the_outermost_commit_commits),
 		T(an_inner_rollback_takes_back_its_own_part_only),
 		T(an_outer_rollback_takes_back_inner_commits),
