@@ -101,9 +101,12 @@ typedef void chan_fetched_cb(void *arg, enum chan_fetch_end what, int64_t size, 
 struct chan_fetch; /* a download on its way */
 
 struct chan_events {
-	/* Make these durable. 0: all are, the channel may move its cursor past them. -1: nothing
-	 * may be lost: the channel keeps its cursor, reports DEGRADED and fetches again later. */
+	/* Take these. 0: all are stored, so that they outlive the program. -1: nothing may be lost:
+	 * the channel keeps its cursor, reports DEGRADED and fetches again later. */
 	int (*batch)(void *arg, const struct chan_msg *msgs, size_t n, struct err *e);
+	/* A moment later, before the cursor is moved past them: 0: they outlive the machine as
+	 * well. -1: as above. What has come of them by then has spared the disk a wait. */
+	int (*settle)(void *arg, struct err *e);
 	void (*link)(void *arg, const struct chan_status *s); /* on each change of link */
 	void *arg;
 };

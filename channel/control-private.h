@@ -58,6 +58,7 @@ struct control {
 
 /* --- intake.c --------------------------------------------------------------------------------- */
 int intake_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err *e);
+int intake_settle(void *arg, struct err *e);
 
 /* --- control_ask.c ---------------------------------------------------------------------------- */
 void asks_event(void *arg, int64_t seq, const struct engine_event *ev);

@@ -206,7 +206,10 @@ static void on_link(void *arg, const struct chan_status *s)
 
 void control_events(struct control *c, struct chan_events *out)
 {
-	*out = (struct chan_events){ .batch = intake_batch, .link = on_link, .arg = c };
+	*out = (struct chan_events){ .batch = intake_batch,
+		.settle = intake_settle,
+		.link = on_link,
+		.arg = c };
 }
 
 void control_run(struct control *c)

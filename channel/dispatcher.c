@@ -175,22 +175,25 @@ static void on_progress(void *arg)
 static void on_kick(void *arg)
 {
 	struct dispatcher *d = arg;
+	dispatcher_idle_cb *cb = d->idle;
+	struct err e = ERR_INIT;
+	bool idle = !d->item.seq && !turns_running(d->turns);
 
-	if (d->item.seq || turns_running(d->turns))
-		return;
 	/* The next turn might change what the last one wants sent. */
-	if (outbox_copying(d->outbox)) {
+	if (idle && outbox_copying(d->outbox)) {
 		dispatcher_kick(d);
-		return;
+		idle = false;
 	}
-	if (d->running)
+	if (idle && d->running)
 		dispatcher_take(d);
-	else if (d->idle) {
-		dispatcher_idle_cb *cb = d->idle;
-
-		d->idle = NULL;
-		cb(d->idle_arg);
-	}
+	/* What came in, or the end of a turn, waited for no disk by itself. Most often it was
+	 * written out by now, with the begin of a turn or the first part of an answer. */
+	if (db_sync(d->room->db, &e) < 0)
+		dispatcher_blocked(d, &e);
+	if (!idle || d->running || !cb)
+		return;
+	d->idle = NULL;
+	cb(d->idle_arg);
 }
 
 /* After the database has failed. */

@@ -96,12 +96,14 @@ static int say_end(struct dispatcher *d, struct err *e)
 
 /* --- On disk ---------------------------------------------------------------------------------- */
 
-/* The one transaction in which a turn ends. */
+/* The one transaction in which a turn ends. Where nobody hears of it before its parts go out, these
+ * are what it waits for the disk with. */
 static int store_end(struct dispatcher *d, const struct engine_event *ev, struct err *e)
 {
-	int rc;
+	struct db *db = d->room->db;
+	int rc = dispatcher_from_phone(d) ? db_begin_unsynced(db, e) : db_begin(db, e);
 
-	if (db_begin(d->room->db, e) < 0)
+	if (rc < 0)
 		return -1;
 	rc = outbox_drop_progress(d->outbox, d->turn, e);
 	if (rc == 0 && ev && ev->save)
@@ -110,7 +112,7 @@ static int store_end(struct dispatcher *d, const struct engine_event *ev, struct
 		rc = say_end(d, e);
 	if (rc == 0)
 		rc = inbox_move(d->room, d->item.seq, d->ending.row, d->turn, e);
-	return sql_end(d->room->db, rc, e);
+	return sql_end(db, rc, e);
 }
 
 static void go_idle(struct dispatcher *d)

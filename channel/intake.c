@@ -266,7 +266,7 @@ static int store(struct control *c, struct intake *in, bool served, struct err *
 	const struct chan_msg *m = in->msg;
 	int rc;
 
-	if (db_begin(c->room.db, e) < 0)
+	if (db_begin_unsynced(c->room.db, e) < 0)
 		return -1;
 	rc = came_before(c, m, e);
 	if (rc != 0)
@@ -398,25 +398,38 @@ static int one_message(struct control *c, const struct chan_msg *m, bool may_sto
 	return rc < 0 ? -1 : 0;
 }
 
+static void blocked(struct control *c, const struct err *e)
+{
+	(void)copy_z(c->intake_error, sizeof(c->intake_error), view_of(e->msg));
+	log_error(c->room.log, "inbox", "messages cannot be stored: %s", e->msg);
+}
+
 int intake_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err *e)
 {
 	struct control *c = arg;
-	bool ok = true, gathers = n > 1 && sql_gather(c->room.db);
+	bool ok = true;
 
 	for (size_t i = 0; i < n; i++)
 		if (one_message(c, &msgs[i], ok, ok ? e : NULL) < 0)
 			ok = false;
-	if (gathers && sql_settle(c->room.db, ok ? e : NULL) < 0)
-		ok = false;
 	if (ok) {
 		c->intake_error[0] = '\0';
 		c->intake_told = false;
 	} else {
-		(void)copy_z(c->intake_error, sizeof(c->intake_error), view_of(e->msg));
-		log_error(c->room.log, "inbox", "messages cannot be stored: %s", e->msg);
+		blocked(c, e);
 	}
 	outbox_kick(c->outbox);
 	media_kick(c->media);
 	dispatcher_kick(c->dispatcher);
 	return ok ? 0 : -1;
+}
+
+int intake_settle(void *arg, struct err *e)
+{
+	struct control *c = arg;
+
+	if (db_sync(c->room.db, e) == 0)
+		return 0;
+	blocked(c, e);
+	return -1;
 }

@@ -410,7 +410,7 @@ static int forget(struct media *m, struct err *e)
 	if (rc != 0 || !m->secrets)
 		return rc < 0 ? -1 : 0;
 	m->secrets = false;
-	return db_exec(m->room->db, "PRAGMA wal_checkpoint(TRUNCATE)", e);
+	return db_fold(m->room->db, e);
 }
 
 static void on_kick(void *arg)

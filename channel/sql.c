@@ -83,26 +83,6 @@ int sql_end(struct db *d, int rc, struct err *e)
 	return db_commit(d, e) < 0 ? -1 : rc;
 }
 
-#define FULL 2
-
-bool sql_gather(struct db *d)
-{
-	int64_t now;
-
-	return sql_int(d, NULL, &now, "PRAGMA synchronous", NULL) == 1 && now == FULL &&
-	       db_exec(d, "PRAGMA synchronous = NORMAL", NULL) == 0;
-}
-
-/* A commit takes with it what was written to the log before. It has to write something. */
-int sql_settle(struct db *d, struct err *e)
-{
-	int64_t n;
-
-	if (db_exec(d, "PRAGMA synchronous = FULL", e) < 0 || sql_meta(d, "settled", &n, e) < 0)
-		return -1;
-	return sql_set_meta(d, "settled", n + 1, e);
-}
-
 /* Tables are STRICT and checked, so that a row that breaks a promise cannot get in. Wall times are
  * Unix milliseconds. What is kept for a bot (tokens, ids) carries the bot; what was said between
  * people and the agent does not, and outlives a new login. */

@@ -23,12 +23,6 @@ int sql_vopen(struct stmt **out, struct db *d, struct err *e, const char *sql, c
  * when it went well, or -1. */
 int sql_end(struct db *d, int rc, struct err *e);
 
-/* Many transactions in a row, outside any: from sql_gather on each outlives the program, and with
- * sql_settle all of them outlive the machine, for one wait of the disk. -1: that is not sure.
- * sql_gather false: nothing has changed, and nothing is to be settled. */
-bool sql_gather(struct db *d);
-int sql_settle(struct db *d, struct err *e);
-
 /* The tables of this room, channel_*. */
 int sql_migrate(struct db *d, struct err *e);
 

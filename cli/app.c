@@ -181,6 +181,15 @@ static int on_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err
 	return ev.batch(ev.arg, msgs, n, e);
 }
 
+static int on_settle(void *arg, struct err *e)
+{
+	struct app *a = arg;
+	struct chan_events ev;
+
+	control_events(a->control, &ev);
+	return ev.settle(ev.arg, e);
+}
+
 static void on_link(void *arg, const struct chan_status *s)
 {
 	struct app *a = arg;
@@ -313,7 +322,10 @@ static int app_open(struct app *a, struct err *e)
 
 static int app_start(struct app *a, struct err *e)
 {
-	const struct chan_events ev = { .batch = on_batch, .link = on_link, .arg = a };
+	const struct chan_events ev = { .batch = on_batch,
+		.settle = on_settle,
+		.link = on_link,
+		.arg = a };
 	struct str engine = STR_INIT(1024);
 
 	a->state = APP_RUNNING;

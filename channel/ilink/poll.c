@@ -364,9 +364,15 @@ static int64_t idle_gap(struct poll *p, bool news, int64_t took)
 /* What an answer brought is safe: its place in the stream is kept, and the next poll begins. */
 static void poll_keep(struct poll *p)
 {
-	int moved = move_cursor(p, str_view(&p->cursor));
+	struct err e = ERR_INIT;
 	int64_t gap;
+	int moved;
 
+	if (p->brought && p->ev->settle(p->ev->arg, &e) < 0) {
+		poll_blocked(p, "messages cannot be stored", &e);
+		return;
+	}
+	moved = move_cursor(p, str_view(&p->cursor));
 	if (moved < 0 || p->state != POLL_TAKING)
 		return;
 	p->alive = loop_now(p->api->loop);

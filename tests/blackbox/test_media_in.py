@@ -246,6 +246,7 @@ class Crashes(Media):
         self.sim.fault("cdn_download", "stall", times=1)
         self.sim.inject_file(b"whole", name="a.txt")
         wait_for(lambda: self.media("*/*/.*"), "a half file")
+        wait_for(lambda: self.sim.requests("cdn_download"), "the fault to strike, so that the next is served")
         self.kairo.kill()
         self.again()
 

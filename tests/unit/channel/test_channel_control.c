@@ -55,6 +55,47 @@ static void a_message_is_answered(void **state)
 	assert_int_equal(1, fake_history(h->w.db));
 }
 
+/* From here on the disk is waited for; the count so far. The first wait is for the folder, too. */
+static int disk_waits_begin(struct house *h)
+{
+	world_sql(&h->w, "PRAGMA synchronous = FULL");
+	world_sql(&h->w, "INSERT INTO channel_meta (name, value) VALUES ('x', 1)");
+	return world_disk_waits();
+}
+
+/* Once ahead of the engine, once ahead of the first part: what is stored on the way goes along. */
+static void a_message_waits_for_the_disk_twice(void **state)
+{
+	struct house *h = *state;
+	int before = disk_waits_begin(h);
+
+	house_hear(h, OWNER, "hello");
+	assert_int_equal(1, h->engine.starts);
+	assert_int_equal(before + 1, world_disk_waits());
+	assert_int_equal(0, h->events.settle(h->events.arg, NULL));
+	assert_int_equal(before + 1, world_disk_waits());
+	h->w.wire.hold = true;
+	house_answer(h, "hi there");
+	assert_string_equal("hi there", last(h));
+	assert_int_equal(before + 2, world_disk_waits());
+	h->w.wire.hold = false;
+}
+
+/* What is sent out by nobody is not left to chance. */
+static void what_only_came_in_waits_for_the_disk_soon(void **state)
+{
+	struct house *h = *state;
+	int before;
+
+	house_hear(h, OWNER, "hello");
+	before = disk_waits_begin(h);
+	house_hear(h, OWNER, "behind it");
+	assert_int_equal(1, waiting(h));
+	assert_int_equal(before + 1, world_disk_waits());
+	house_hear(h, STRANGER, "psst");
+	assert_int_equal(before + 2, world_disk_waits());
+}
+
 static void messages_are_run_one_at_a_time_in_order(void **state)
 {
 	struct house *h = *state;
@@ -794,11 +835,14 @@ static void a_stop_that_was_batched_with_its_task_comes_in_time(void **state)
 			.quote_id = "" },
 	};
 
-	world_sql(&h->w, "PRAGMA synchronous = FULL");
+	int before = disk_waits_begin(h);
+
 	assert_int_equal(0, h->events.batch(h->events.arg, m, 2, NULL));
-	/* Many wait for the disk once: at the end, before the channel may move its cursor. */
-	assert_int_equal(1,
-		world_int(&h->w, "SELECT value FROM channel_meta WHERE name = 'settled'"));
+	assert_int_equal(before, world_disk_waits());
+	/* Many wait for the disk once: before the channel may move its cursor. */
+	assert_int_equal(0, h->events.settle(h->events.arg, NULL));
+	assert_int_equal(0, h->events.settle(h->events.arg, NULL));
+	assert_int_equal(before + 1, world_disk_waits());
 	assert_int_equal(2, world_int(&h->w, "PRAGMA synchronous")); /* FULL */
 	house_wait(h, 1000);
 	assert_int_equal(0, h->engine.starts);
@@ -1637,6 +1681,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, house_setup, house_teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_message_is_answered),
+		T(a_message_waits_for_the_disk_twice),
+		T(what_only_came_in_waits_for_the_disk_soon),
 		T(messages_are_run_one_at_a_time_in_order),
 		T(turn_numbers_only_grow_over_restarts),
 		T(the_newest_token_is_used),

@@ -37,5 +37,6 @@ void world_sql(struct world *w, const char *sql);
 void world_pass(struct world *w, int64_t ms);
 /* From now on every write fails, or works again. */
 void world_full(struct world *w, bool on);
+int world_disk_waits(void); /* of the databases of this program, so far */
 
 #endif

@@ -25,6 +25,14 @@ static int rig_on_batch(void *arg, const struct chan_msg *msgs, size_t n, struct
 	return 0;
 }
 
+static int rig_on_settle(void *arg, struct err *e)
+{
+	struct rig *r = arg;
+
+	r->settles++;
+	return r->unsettled ? err_set(e, E_FULL, "the disk did not take it") : 0;
+}
+
 static void rig_on_link(void *arg, const struct chan_status *s)
 {
 	struct rig *r = arg;
@@ -112,7 +120,10 @@ void rig_close(struct rig **rp)
 
 void rig_start(struct rig *r)
 {
-	struct chan_events ev = { .batch = rig_on_batch, .link = rig_on_link, .arg = r };
+	struct chan_events ev = { .batch = rig_on_batch,
+		.settle = rig_on_settle,
+		.link = rig_on_link,
+		.arg = r };
 
 	assert_int_equal(r->ch->ops->start(r->ch, &ev, NULL), 0);
 }

@@ -24,6 +24,8 @@ struct rig {
 	struct str ids; /* of all messages, "1,2," */
 	int batches;
 	bool refuse; /* batches are answered with -1 */
+	int settles;
+	bool unsettled; /* and these */
 	void (*in_batch)(struct rig *);
 	enum chan_link links[64];
 	size_t nlinks;

@@ -293,6 +293,27 @@ static void keeps_the_cursor_of_a_batch_that_was_not_stored(void **state)
 	LINKS(r, CHAN_LINK_STARTING, CHAN_LINK_DEGRADED, CHAN_LINK_UP);
 }
 
+static void keeps_the_cursor_of_a_batch_that_may_not_outlive_the_machine(void **state)
+{
+	struct rig *r = *state;
+	static const char answer[] = "{\"msgs\":[" MSG("7") "],\"get_updates_buf\":\"c1\"}";
+
+	r->unsettled = true;
+	server_push(r->srv, "getupdates", 200, answer);
+	rig_start(r);
+	UNTIL(r, r->settles == 1);
+	rig_settle(r);
+	assert_int_equal(rig_status(r).link, CHAN_LINK_DEGRADED);
+	assert_non_null(strstr(rig_status(r).why, "the disk did not take it"));
+	assert_string_equal(account_cursor(r->acc), "");
+	r->unsettled = false;
+	server_push(r->srv, "getupdates", 200, answer);
+	rig_turn(r, 2500);
+	UNTIL(r, polls(r) == 3);
+	assert_int_equal(r->settles, 2);
+	assert_string_equal(account_cursor(r->acc), "c1");
+}
+
 static void one_malformed_message_stops_neither_batch_nor_cursor(void **state)
 {
 	struct rig *r = *state;
@@ -881,6 +902,7 @@ int main(void)
 		TEST(hands_on_a_batch_and_then_moves_the_cursor),
 		TEST(keeps_the_cursor_when_none_or_an_empty_one_comes),
 		TEST(keeps_the_cursor_of_a_batch_that_was_not_stored),
+		TEST(keeps_the_cursor_of_a_batch_that_may_not_outlive_the_machine),
 		TEST(one_malformed_message_stops_neither_batch_nor_cursor),
 		TEST(survives_an_answer_over_the_limit),
 		TEST(takes_a_timeout_for_an_empty_poll),
