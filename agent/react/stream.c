@@ -132,14 +132,22 @@ static struct slot *slot_by_place(const struct stream *s, const struct piece *p)
 	return NULL;
 }
 
+static bool brings_args(const struct piece *p)
+{
+	return p->args_object || view_trim(p->args).n > 0;
+}
+
 /* Some servers number every call 0, some send no index: a name after closed arguments, or another
- * id with a name, begins a new call all the same. */
+ * id with a name, begins a new call all the same. Some name a call in each of its pieces: one that
+ * adds nothing, where calls have ids, begins none. */
 static bool begins_another(const struct slot *slot, const struct piece *p)
 {
 	bool other_id = p->id.n > 0 && slot->id[0] != '\0' && !view_eqs(p->id, slot->id);
+	bool again = slot->id[0] != '\0' && !other_id && !brings_args(p) &&
+	             view_eq(p->name, str_view(&slot->name));
 
 	if (p->name.n > 0)
-		return slot->closed || (other_id && slot->name.n > 0);
+		return (slot->closed && !again) || (other_id && slot->name.n > 0);
 	return other_id && slot->closed;
 }
 
@@ -153,7 +161,7 @@ static bool same_id_twice(const struct slot *slot, const struct piece *p)
 		return false;
 	if (moved && !view_eq(p->name, str_view(&slot->name)))
 		return true;
-	return slot->closed && (p->args.n > 0 || p->args_object || moved);
+	return slot->closed && (brings_args(p) || moved);
 }
 
 static struct slot *slot_for(struct stream *s, const struct piece *p)
