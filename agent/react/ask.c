@@ -1,5 +1,7 @@
 #include "agent/react/react-private.h"
 
+#include <stdio.h>
+
 #include "base/text.h"
 #include "formatter/formatter.h"
 
@@ -44,7 +46,7 @@ static void ask_all_the_same(struct react *r, enum engine_fail fail, const char 
 
 void react_ask(struct react *r)
 {
-	struct str body = STR_INIT(PROMPT_BODY_MAX), prefix = STR_INIT(60);
+	struct str body = STR_INIT(PROMPT_BODY_MAX);
 	const struct prompt p = ask_prompt(r);
 	struct err e = ERR_INIT;
 
@@ -52,7 +54,8 @@ void react_ask(struct react *r)
 		return;
 	r->iteration++;
 	str_reset(&r->answer);
-	(void)str_addf(&prefix, "call_%llu_%d", (unsigned long long)r->turn, r->iteration);
+	(void)snprintf(r->calls_prefix, sizeof(r->calls_prefix), "call_%llu_%d",
+		(unsigned long long)r->turn, r->iteration);
 	str_reset(&r->thought);
 	if (prompt_write(&p, &body, &e) < 0) {
 		react_finish_why(r, failed_to_write(r, &e),
@@ -60,13 +63,12 @@ void react_ask(struct react *r)
 	} else {
 		r->asked_tokens = prompt_tokens(&p, str_view(&body));
 		react_step(r, REACT_ASKING);
-		if (model_ask(r->active->client, str_view(&body), str_cstr(&prefix), &e) < 0)
+		if (model_ask(r->active->client, str_view(&body), r->calls_prefix, &e) < 0)
 			react_finish(r,
 				e.code == E_NOMEM ? ENGINE_FAIL_INTERNAL : ENGINE_FAIL_NOT_SET_UP,
 				e.msg);
 	}
 	str_release(&body);
-	str_release(&prefix);
 }
 
 /* --- Answers ---------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "agent/react/react-private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -446,6 +447,29 @@ static bool over_budget(struct react *r, const struct stream *s)
 	return true;
 }
 
+static bool talk_has_call(const struct talk *t, const char *id)
+{
+	for (size_t i = 0; i < t->n; i++)
+		for (size_t k = 0; k < t->list[i].ncalls; k++)
+			if (strcmp(t->list[i].calls[k].id, id) == 0)
+				return true;
+	return false;
+}
+
+/* Some servers number the calls of each answer afresh; others want ids that are one each in all of
+ * a request. */
+static int add_call(struct react *r, struct msg *m, const struct stream_call *c)
+{
+	char id[STREAM_ID_MAX + 1];
+
+	(void)copy_z(id, sizeof(id), view_of(c->id));
+	for (size_t k = m->ncalls + 1; talk_has_call(&r->talk, id); k += STREAM_CALLS_MAX)
+		(void)snprintf(id, sizeof(id), "%s_%zu", r->calls_prefix, k);
+	return msg_add_call(m, view_of(id), view_of(c->name), c->args) < 0
+	               ? -1
+	               : msg_set_fault(m, c->args_fault);
+}
+
 static int add_calls(struct react *r, const struct stream *s)
 {
 	struct view text = round_cut(str_view(&r->answer), KEPT_TEXT_MAX);
@@ -459,8 +483,7 @@ static int add_calls(struct react *r, const struct stream *s)
 	for (size_t i = 0; i < stream_calls(s); i++) {
 		struct stream_call c = stream_call(s, i);
 
-		if (msg_add_call(m, view_of(c.id), view_of(c.name), c.args) < 0 ||
-			msg_set_fault(m, c.args_fault) < 0)
+		if (add_call(r, m, &c) < 0)
 			return -1;
 	}
 	return r->active->contract.replays ? msg_set_thought(m, stream_thought(s)) : 0;

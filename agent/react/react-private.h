@@ -69,6 +69,7 @@ struct react {
 	size_t own; /* where this turn's round begins in talk */
 	struct str tools_schema, tools_denied;
 	int iteration;
+	char calls_prefix[48];          /* begins the ids of calls that are made up in it */
 	uint64_t asked_tokens;          /* estimate of the request under way */
 	uint64_t tokens_in, tokens_out; /* an estimate where the provider gives none */
 	struct history_usage usage;     /* only what the provider has told */

@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/text.h"
 
-#define ID_MAX    128
 #define NAME_TAKE 256       /* bytes of a name that are kept until the end */
 #define USAGE_MAX 100000000 /* tokens of one request; more is not believed */
 
@@ -16,7 +15,7 @@
 struct slot {
 	bool has_index;
 	int64_t index;
-	char id[ID_MAX + 1];
+	char id[STREAM_ID_MAX + 1];
 	struct str name, args;
 	bool too_long;
 
@@ -24,7 +23,7 @@ struct slot {
 	int depth;
 	bool in_string, escaped, closed;
 
-	char made_id[ID_MAX + 1];
+	char made_id[STREAM_ID_MAX + 1];
 	char final_name[STREAM_NAME_MAX + 1];
 	char fault[160];
 };
@@ -220,7 +219,7 @@ static int take_piece(struct stream *s, const struct piece *p, struct err *e)
 	if (!slot)
 		return err_set(e, E_FORMAT, "the answer has more than %d tool calls",
 			STREAM_CALLS_MAX);
-	if (p->id.n > 0 && p->id.n <= ID_MAX && slot->id[0] == '\0')
+	if (p->id.n > 0 && p->id.n <= STREAM_ID_MAX && slot->id[0] == '\0')
 		(void)copy_z(slot->id, sizeof(slot->id), p->id);
 	add_name(slot, p->name);
 	if (p->args_object) {

@@ -21,6 +21,7 @@
 #define STREAM_CALLS_MAX 100
 #define STREAM_ARGS_MAX  ((size_t)1 << 20)
 #define STREAM_NAME_MAX  64
+#define STREAM_ID_MAX    128
 
 struct stream;
 

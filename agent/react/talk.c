@@ -112,7 +112,8 @@ struct msg *talk_add(struct talk *t, enum role role, struct view text)
 
 struct msg *talk_add_result(struct talk *t, const char *call_id, struct view text)
 {
-	struct msg *m = talk_add(t, ROLE_TOOL, text.n > 0 ? text : VIEW("(no output)"));
+	bool blank = view_trim(text).n == 0; /* which some refuse */
+	struct msg *m = talk_add(t, ROLE_TOOL, blank ? VIEW("(no output)") : text);
 
 	if (!m)
 		return NULL;
@@ -322,7 +323,7 @@ static int parse_call(struct msg *m, const struct json *item, struct err *e)
 
 	if (json_type(item) != JSON_OBJECT)
 		return err_set(e, E_FORMAT, "a call is not an object");
-	if (json_get_str(item, "id", JSON_REQUIRED, 1, 128, &id, e) < 0 ||
+	if (json_get_str(item, "id", JSON_REQUIRED, 1, STREAM_ID_MAX, &id, e) < 0 ||
 		json_get_str(item, "name", JSON_REQUIRED, 1, STREAM_NAME_MAX, &name, e) < 0 ||
 		json_get_str(item, "args", JSON_REQUIRED, 2, STREAM_ARGS_MAX, &args, e) < 0)
 		return -1;

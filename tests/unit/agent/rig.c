@@ -277,9 +277,10 @@ void make(const char *name, struct view content)
 }
 
 /* Every message of request i keeps the protocol: pairs of calls and results, an end before a new
- * user message. */
+ * user message, no id twice. */
 void protocol_is_kept(int i)
 {
+	struct str ids = STR_INIT((size_t)1 << 20), quoted = STR_INIT(200);
 	struct json_limits lim = json_limits_wire;
 	const struct json *messages;
 	char open[128][130];
@@ -329,8 +330,10 @@ void protocol_is_kept(int i)
 				assert_int_equal(0, json_read(&a, args, &json_limits_wire, &e));
 				assert_int_equal(JSON_OBJECT, json_type(a));
 				json_free(&a);
-				for (int k = 0; k < calls; k++)
-					assert_false(view_eqs(id, open[k]));
+				str_reset(&quoted);
+				(void)str_addf(&quoted, "<%.*s>", VIEW_FMT(id));
+				assert_null(strstr(str_cstr(&ids), str_cstr(&quoted)));
+				(void)str_add(&ids, str_view(&quoted));
 				assert_int_equal(0, copy_z(open[calls++], sizeof(open[0]), id));
 			}
 		}
@@ -338,4 +341,6 @@ void protocol_is_kept(int i)
 	assert_int_equal(0, calls);
 	assert_false(answered); /* it ends with what is asked */
 	json_free(&j);
+	str_release(&ids);
+	str_release(&quoted);
 }

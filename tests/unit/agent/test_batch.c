@@ -337,19 +337,20 @@ static bool there(const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Call i of the last request has a result with this in it. */
+/* Call i of the newest batch has a result with this in it, which the last request shows. */
 static void result_has(int i, const char *words)
 {
-	const char *body = lm_body(fix.lm, lm_requests(fix.lm) - 1);
-	char id[40];
-	const char *at, *end;
+	const char *at = NULL, *end = lm_body(fix.lm, lm_requests(fix.lm) - 1);
 	struct str text = STR_INIT(1 << 20);
 
-	(void)snprintf(id, sizeof(id), "\"tool_call_id\":\"c%d\"", i);
-	at = strstr(body, id);
-	assert_non_null(at);
-	while ((end = strstr(at + 1, id))) /* of the newest round */
-		at = end;
+	while ((end = strstr(end, "\"tool_calls\"")))
+		at = end++;
+	for (int n = 0; at && n <= i; n++)
+		at = strstr(at + 1, "\"tool_call_id\"");
+	if (!at) {
+		fail_msg("call %d has no result", i);
+		return;
+	}
 	end = strstr(at, "\"role\"");
 	(void)str_add(&text, (struct view){ at, end ? (size_t)(end - at) : strlen(at) });
 	if (!strstr(str_cstr(&text), words))

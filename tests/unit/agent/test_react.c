@@ -660,6 +660,26 @@ static void say_calls(int n)
 	str_release(&body);
 }
 
+/* Some servers number the calls of each answer afresh, or give all the same id. */
+static void ids_are_one_each_in_all_of_a_conversation(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		lm_call(fix.lm, "call_0", "list_dir", "{}");
+		lm_call(fix.lm, i == 1 ? "call_1_2_1" : "call_0", "glob", "{\"pattern\":\"*\"}");
+		lm_text(fix.lm, "ok");
+		run("go");
+		ends(ENGINE_OK, "ok");
+		for (int k = 0; k < 3; k++)
+			protocol_is_kept(3 * i + k);
+		open_engine();
+	}
+	/* The first keeps its own; the next are named by turn, question and place. */
+	assert_true(asked(8, "\"id\":\"call_0\"") && asked(8, "\"id\":\"call_1_2_1\""));
+	assert_true(asked(8, "\"id\":\"call_2_1_1\"") && asked(8, "\"id\":\"call_2_2_1\""));
+	assert_true(asked(8, "\"tool_call_id\":\"call_3_2_1\""));
+}
+
 static void an_answer_has_a_hundred_calls_at_most(void **state)
 {
 	(void)state;
@@ -944,7 +964,7 @@ static void cancels_a_running_tool(void **state)
 	str_release(&slow);
 	lm_events(fix.lm, events);
 	begin("go");
-	while (!strchr(str_cstr(&fix.tools_seen), '+')) /* list_dir is done */
+	while (!strstr(str_cstr(&fix.tools_seen), "+ ")) /* list_dir is done */
 		step();
 	cancel();
 	wait_done();
@@ -1224,6 +1244,7 @@ int main(void)
 		T(several_calls_keep_their_order),
 		T(bad_arguments_are_told_and_never_stored),
 		T(two_mebibytes_of_arguments_are_told),
+		T(ids_are_one_each_in_all_of_a_conversation),
 		T(an_answer_has_a_hundred_calls_at_most),
 		T(reasoning_goes_back_only_to_those_who_want_it),
 		T(long_results_are_cut_to_the_window),
