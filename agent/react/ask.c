@@ -36,22 +36,12 @@ static enum engine_fail failed_to_write(const struct react *r, const struct err 
 	return r->iteration == 1 ? ENGINE_FAIL_INPUT : ENGINE_FAIL_TOO_LONG;
 }
 
-/* Older rounds are shorter now, or they are left out as far as they do not fit. */
-static void ask_all_the_same(struct react *r, enum engine_fail fail, const char *why)
-{
-	(void)fail;
-	(void)why;
-	react_ask(r);
-}
-
-void react_ask(struct react *r)
+void ask_model(struct react *r)
 {
 	struct str body = STR_INIT(PROMPT_BODY_MAX);
 	const struct prompt p = ask_prompt(r);
 	struct err e = ERR_INIT;
 
-	if (compact_due(r) && compact_or_not(r, COMPACT_KEEP, ask_all_the_same))
-		return;
 	r->iteration++;
 	str_reset(&r->answer);
 	(void)snprintf(r->calls_prefix, sizeof(r->calls_prefix), "call_%llu_%d",
@@ -119,83 +109,6 @@ void ask_count(struct react *r, const struct stream *s, bool answered)
 	react_emit(r, &ev);
 }
 
-/* Half of the history goes. False: there is none. */
-static bool shrink(struct react *r)
-{
-	size_t cut;
-
-	if (r->own == 0)
-		return false;
-	cut = r->own > 1 ? talk_round_start(&r->talk, r->own / 2) : r->own;
-	if (cut == 0)
-		cut = r->own;
-	talk_drop(&r->talk, 0, cut);
-	r->own -= cut;
-	return true;
-}
-
-static void ask_after_overflow(struct react *r, enum engine_fail fail, const char *why)
-{
-	(void)why;
-	if (fail != ENGINE_OK)
-		(void)shrink(r);
-	react_ask(r);
-}
-
-/* The provider counts otherwise than we do: once, it is asked again with less history. */
-static bool ask_with_less(struct react *r)
-{
-	if (r->overflowed || r->own == 0)
-		return false;
-	r->overflowed = true;
-	log_info(r->log, "react", "turn %llu: too long for the model", (unsigned long long)r->turn);
-	if (compact_or_not(r, 1, ask_after_overflow))
-		return true;
-	if (!shrink(r))
-		return false;
-	react_ask(r);
-	return true;
-}
-
-static void on_model_done(void *arg, const struct model_result *m)
-{
-	struct react *r = arg;
-
-	if (r->state == REACT_COMPACTING) {
-		compact_done(r, m);
-		return;
-	}
-	ask_count(r, m->stream, m->fail == ENGINE_OK);
-	ask_words(m->stream, &r->answer);
-	if (r->active->contract.replays)
-		(void)str_add(&r->thought, stream_thought(m->stream));
-	if (!r->cancelled && sight_without(r, m->fail, m->detail))
-		return;
-	if (m->fail == ENGINE_FAIL_TOO_LONG && !r->cancelled && ask_with_less(r))
-		return;
-	if (m->fail != ENGINE_OK) {
-		react_finish_why(r, r->cancelled ? ENGINE_FAIL_CANCELLED : m->fail, m->why,
-			m->detail, m->host);
-		return;
-	}
-	switch (m->answer) {
-	case STREAM_TEXT:
-		react_finish(r, text_shows(str_view(&r->answer)) ? ENGINE_OK : ENGINE_FAIL_EMPTY,
-			"");
-		break;
-	case STREAM_CUT: react_finish_why(r, ENGINE_FAIL_BUDGET, SPEECH_WHY_OUTPUT_LIMIT); break;
-	case STREAM_FILTERED: react_finish_why(r, ENGINE_FAIL_REFUSED, SPEECH_WHY_FILTER); break;
-	case STREAM_CALLS:
-		if (r->cancelled)
-			react_finish(r, ENGINE_FAIL_CANCELLED, "");
-		else
-			batch_begin(r, m->stream);
-		break;
-	case STREAM_EMPTY:
-	case STREAM_BROKEN: react_finish(r, ENGINE_FAIL_INTERNAL, "an answer of no kind"); break;
-	}
-}
-
 static void emit_text(struct react *r, enum engine_event_type type, struct view text)
 {
 	struct engine_event ev = { .type = type, .turn = r->turn, .text = text };
@@ -222,7 +135,7 @@ int ask_open_model(struct react *r, const struct react_model *m, struct active *
 	env.sink.on_text = on_model_text;
 	env.sink.on_thought = on_model_thought;
 	env.sink.arg = r;
-	env.on_done = on_model_done;
+	env.on_done = r->answered;
 	env.arg = r;
 	return active_open(out, m, &env, e);
 }

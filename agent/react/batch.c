@@ -44,7 +44,7 @@ static int fit_result(const struct react *r, struct view text, struct str *out)
 
 	if (text.n <= max)
 		return str_add(out, text);
-	(void)str_add(out, round_cut(text, head));
+	(void)str_add(out, view_cut(text, utf8_cut(text, head)));
 	rest = view_from(text, text.n - tail);
 	while (rest.n > 0 && ((unsigned char)rest.p[0] & 0xc0) == 0x80)
 		rest = view_from(rest, 1);
@@ -381,7 +381,7 @@ static void work(struct react *r)
 	if (batch_close(r) < 0)
 		out_of_memory(r);
 	else
-		react_ask(r);
+		r->go_on(r);
 }
 
 void batch_go_on(struct react *r)
@@ -472,11 +472,10 @@ static int add_call(struct react *r, struct msg *m, const struct stream_call *c)
 
 static int add_calls(struct react *r, const struct stream *s)
 {
-	struct view text = round_cut(str_view(&r->answer), KEPT_TEXT_MAX);
+	struct view text = str_view(&r->answer);
 	struct msg *m;
 
-	if (view_trim(text).n == 0)
-		text = VIEW_NONE;
+	text = view_cut(text, view_trim(text).n == 0 ? 0 : utf8_cut(text, KEPT_TEXT_MAX));
 	m = talk_add(&r->talk, ROLE_ASSISTANT, text);
 	if (!m)
 		return -1;

@@ -8,7 +8,9 @@
 #define RESULT_KEPT 1000
 #define ARGS_KEPT   300
 
-#define WORTH_IT 500 /* tokens; what is shorter is no trouble to anybody */
+#define WORTH_IT    500   /* tokens; what is shorter is no trouble to anybody */
+#define SUMMARY_MAX 20000 /* characters */
+#define KEEP        3     /* newest rounds that stay as they are */
 
 static const char instructions[] =
 	"You write the memory of a conversation between a user and an assistant that works on the "
@@ -45,7 +47,7 @@ static bool set_boundary(struct react *r, int keep)
 	return c->upto > c->mark.upto;
 }
 
-bool compact_due(const struct react *r)
+static bool is_due(const struct react *r)
 {
 	const struct prompt p = ask_prompt(r);
 	uint64_t room = prompt_room(r->active->window);
@@ -64,7 +66,7 @@ bool compact_due(const struct react *r)
 
 static void add_part(struct str *s, const char *who, struct view text, size_t max)
 {
-	(void)str_addf(s, "%s: %.*s%s\n", who, VIEW_FMT(round_cut(text, max)),
+	(void)str_addf(s, "%s: %.*s%s\n", who, VIEW_FMT(view_cut(text, utf8_cut(text, max))),
 		text.n > max ? " [cut]" : "");
 }
 
@@ -159,14 +161,12 @@ out:
 }
 
 /* 1: the model is asked. 0: there is nothing to summarise. */
-static int compact_begin(struct react *r, int keep,
-	void (*then)(struct react *r, enum engine_fail fail, const char *why), struct err *e)
+static int summarise(struct react *r, int keep, struct err *e)
 {
 	struct str body = STR_INIT(PROMPT_BODY_MAX);
 	int rc = -1;
 
 	r->compact.tried = true;
-	r->compact.then = then;
 	if (!set_boundary(r, keep))
 		return 0;
 	if (write_request(r, &body, e) == 0) {
@@ -180,15 +180,44 @@ static int compact_begin(struct react *r, int keep,
 	return 1;
 }
 
-bool compact_or_not(struct react *r, int keep,
-	void (*then)(struct react *r, enum engine_fail fail, const char *why))
+/* False: there is nothing to summarise, or it cannot be begun. */
+static bool summarise_or_not(struct react *r, int keep)
 {
 	struct err e = ERR_INIT;
-	int rc = compact_begin(r, keep, then, &e);
+	int rc = summarise(r, keep, &e);
 
 	if (rc < 0)
 		log_warn(r->log, "react", "older rounds could not be summarised: %s", e.msg);
 	return rc > 0;
+}
+
+bool compact_if_due(struct react *r)
+{
+	return is_due(r) && summarise_or_not(r, KEEP);
+}
+
+/* Half of the history goes. */
+static void halve(struct react *r)
+{
+	size_t cut = r->own > 1 ? talk_round_start(&r->talk, r->own / 2) : r->own;
+
+	if (cut == 0)
+		cut = r->own;
+	talk_drop(&r->talk, 0, cut);
+	r->own -= cut;
+}
+
+bool compact_overflow(struct react *r)
+{
+	if (r->overflowed || r->own == 0)
+		return false;
+	r->overflowed = true;
+	log_info(r->log, "react", "turn %llu: too long for the model", (unsigned long long)r->turn);
+	if (!summarise_or_not(r, 1)) {
+		halve(r);
+		r->go_on(r);
+	}
+	return true;
 }
 
 /* --- The answer ------------------------------------------------------------------------------- */
@@ -198,7 +227,7 @@ static const char *reject(const struct react *r, const struct model_result *m, s
 {
 	if (m->answer != STREAM_TEXT || text.n == 0)
 		return "the model gave no whole summary";
-	if (utf8_count(text) > COMPACT_SUMMARY_MAX)
+	if (utf8_count(text) > SUMMARY_MAX)
 		return "the summary is over 20,000 characters";
 	if (memchr(text.p, '\0', text.n))
 		return "the summary is not valid text";
@@ -227,6 +256,19 @@ static int commit(struct react *r, struct view text, struct err *e)
 	r->own = r->own - c->boundary + 2;
 	c->mark.upto = c->upto;
 	return 0;
+}
+
+static void command_done(struct react *r, enum engine_fail fail, const char *why)
+{
+	uint64_t now = talk_tokens(&r->talk, 0, r->talk.n);
+
+	if (fail != ENGINE_OK) {
+		react_finish(r, fail, why);
+		return;
+	}
+	say(r->speak, &r->answer, say_zh(r->language), SPEECH_COMPACTED,
+		NUM((long long)r->compact.before), NUM((long long)now));
+	react_finish(r, ENGINE_OK, "");
 }
 
 void compact_done(struct react *r, const struct model_result *m)
@@ -263,24 +305,17 @@ void compact_done(struct react *r, const struct model_result *m)
 			(unsigned long long)r->turn);
 	}
 	str_release(&words);
-	r->compact.then(r, fail, why);
+	if (r->command) {
+		command_done(r, fail, why);
+	} else {
+		if (fail != ENGINE_OK && r->overflowed)
+			halve(r);
+		r->go_on(r); /* summarised or not: what does not fit is left out */
+	}
 	str_release(&said);
 }
 
 /* --- /compact --------------------------------------------------------------------------------- */
-
-static void command_done(struct react *r, enum engine_fail fail, const char *why)
-{
-	uint64_t now = talk_tokens(&r->talk, 0, r->talk.n);
-
-	if (fail != ENGINE_OK) {
-		react_finish(r, fail, why);
-		return;
-	}
-	say(r->speak, &r->answer, say_zh(r->language), SPEECH_COMPACTED,
-		NUM((long long)r->compact.before), NUM((long long)now));
-	react_finish(r, ENGINE_OK, "");
-}
 
 void compact_command(struct react *r)
 {
@@ -288,7 +323,7 @@ void compact_command(struct react *r)
 	int rc;
 
 	r->compact.before = talk_tokens(&r->talk, 0, r->talk.n);
-	rc = compact_begin(r, 1, command_done, &e);
+	rc = summarise(r, 1, &e);
 	if (rc < 0)
 		react_finish(r, ENGINE_FAIL_INTERNAL, e.msg);
 	if (rc != 0)

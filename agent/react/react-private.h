@@ -13,8 +13,6 @@
 
 #define KEPT_TEXT_MAX          ((size_t)512 << 10) /* of one answer, in the history */
 #define COMPACT_TRANSCRIPT_MAX 60000               /* characters that are summarised at once */
-#define COMPACT_SUMMARY_MAX    20000               /* characters of a summary */
-#define COMPACT_KEEP           3                   /* newest rounds that stay as they are */
 
 struct react;
 
@@ -25,7 +23,6 @@ struct compact {
 	int64_t upto;             /* the newest of their rounds */
 	uint64_t before;          /* tokens, of a /compact */
 	struct history_mark mark; /* when the talk was loaded, or last summarised */
-	void (*then)(struct react *r, enum engine_fail fail, const char *why);
 };
 
 enum react_state {
@@ -39,6 +36,10 @@ enum react_state {
 
 struct react {
 	struct engine engine; /* first */
+	/* What comes next is react.c's to know: the talk is ready to be asked about, and the model
+	 * has answered. */
+	void (*go_on)(struct react *r);
+	void (*answered)(void *r, const struct model_result *m);
 	struct loop *loop;
 	struct log *log;
 	struct tools *tools;
@@ -84,8 +85,7 @@ struct react {
 	struct str thought; /* behind the answer */
 };
 
-/* react.c: the life of a turn. */
-void react_settle(struct react *r); /* a model chosen meanwhile takes over, unless a turn runs */
+/* run.c: what each stage of a turn needs. */
 void react_step(struct react *r, enum react_state to);
 void react_emit(struct react *r, const struct engine_event *ev);
 /* The end is decided; it is reported from the loop. detail is made safe here. */
@@ -96,9 +96,10 @@ void react_fail(struct react *r, enum engine_fail fail, enum speech why, ...)
 	__attribute__((sentinel));
 /* The turn is to end: nothing more of it is shown, and the loop ends what is under way. */
 void react_cancel(struct react *r);
+void react_settle(struct react *r); /* a model chosen meanwhile takes over, unless a turn runs */
 
-/* ask.c: a question to the model, and what to make of its answer. */
-void react_ask(struct react *r);
+/* ask.c: a question to the model, and what its answer says. */
+void ask_model(struct react *r);
 int ask_open_model(struct react *r, const struct react_model *m, struct active **out,
 	struct err *e);
 /* What the answer says, without the reasoning that some models write into it. */
@@ -110,16 +111,15 @@ struct prompt ask_prompt(const struct react *r); /* all of it */
 void sight_begin(struct react *r);
 /* The message becomes a part of the talk, with a word on each picture. -1: no memory. */
 int sight_add(struct react *r);
-/* The provider has failed over the pictures: the model is asked again without. False: no. */
+/* The provider has failed over the pictures: they go, and go_on follows. False: it is not that. */
 bool sight_without(struct react *r, enum engine_fail fail, const char *detail);
 void sight_clear(struct react *r);
 
-/* compact.c: older rounds give way to a summary of them, before the window is full. */
-bool compact_due(const struct react *r);
-/* Summarise all but the newest `keep` rounds, then call `then`: ENGINE_OK, or why not; the talk is
- * as before in that case. False: there is nothing to summarise, or it cannot be begun. */
-bool compact_or_not(struct react *r, int keep,
-	void (*then)(struct react *r, enum engine_fail fail, const char *why));
+/* compact.c: older rounds give way to a summary of them, before the window is full. Where a summary
+ * fails the talk stays as it is. */
+bool compact_if_due(struct react *r); /* True: a summary is asked for first, and go_on follows. */
+/* The provider counts otherwise than we do: once, less history is tried. True: go_on follows. */
+bool compact_overflow(struct react *r);
 void compact_done(struct react *r, const struct model_result *m);
 void compact_command(struct react *r); /* a turn that is nothing but this */
 
@@ -145,7 +145,6 @@ int send_file_add(struct react *r, struct err *e);
 void send_file_drop(struct react *r);
 
 /* round.c: the messages of a turn as the history keeps them. */
-struct view round_cut(struct view v, size_t max); /* on a character boundary */
 /* Make the round whole, whatever happened. False: there is nothing worth keeping. */
 bool round_close(struct react *r);
 

@@ -11,45 +11,7 @@
 #define IDLE_DEFAULT_MS    120000
 #define TOOLS_SCHEMA_MAX   ((size_t)1 << 20)
 
-static const char *const state_names[] = { "idle", "looking", "asking", "compacting", "working",
-	"ending" };
-
-void react_step(struct react *r, enum react_state to)
-{
-	if (r->state != to)
-		log_debug(r->log, "react", "turn %llu: %s -> %s", (unsigned long long)r->turn,
-			state_names[r->state], state_names[to]);
-	r->state = to;
-}
-
-void react_emit(struct react *r, const struct engine_event *ev)
-{
-	if (!r->cancelled && r->engine.on_event)
-		r->engine.on_event(r->engine.arg, ev);
-}
-
 /* --- The end of a turn ------------------------------------------------------------------------ */
-
-void react_finish(struct react *r, enum engine_fail fail, const char *detail)
-{
-	r->fail = fail;
-	str_reset(&r->detail);
-	safe_detail(view_of(detail), NULL, &r->detail);
-	react_step(r, REACT_ENDING);
-	timer_arm(r->soon, 0);
-}
-
-void react_fail(struct react *r, enum engine_fail fail, enum speech why, ...)
-{
-	struct str detail = STR_INIT(4096);
-	va_list ap;
-
-	va_start(ap, why);
-	say_putv(r->speak, &detail, say_zh(r->language), why, ap);
-	va_end(ap);
-	react_finish(r, fail, str_cstr(&detail));
-	str_release(&detail);
-}
 
 static int react_save(void *arg, struct err *e)
 {
@@ -116,13 +78,52 @@ static void turn_done_cancelled(struct react *r)
 	turn_done(r);
 }
 
-void react_settle(struct react *r)
+/* --- What comes next -------------------------------------------------------------------------- */
+
+/* The talk is ready to be asked about. */
+static void react_on_ready(struct react *r)
 {
-	if (r->state != REACT_IDLE || !r->next)
+	if (!compact_if_due(r))
+		ask_model(r);
+}
+
+static void react_on_answered(void *arg, const struct model_result *m)
+{
+	struct react *r = arg;
+
+	if (r->state == REACT_COMPACTING) {
+		compact_done(r, m);
 		return;
-	active_close(&r->active);
-	r->active = r->next;
-	r->next = NULL;
+	}
+	ask_count(r, m->stream, m->fail == ENGINE_OK);
+	ask_words(m->stream, &r->answer);
+	if (r->active->contract.replays)
+		(void)str_add(&r->thought, stream_thought(m->stream));
+	if (!r->cancelled && sight_without(r, m->fail, m->detail))
+		return;
+	if (m->fail == ENGINE_FAIL_TOO_LONG && !r->cancelled && compact_overflow(r))
+		return;
+	if (m->fail != ENGINE_OK) {
+		react_finish_why(r, r->cancelled ? ENGINE_FAIL_CANCELLED : m->fail, m->why,
+			m->detail, m->host);
+		return;
+	}
+	switch (m->answer) {
+	case STREAM_TEXT:
+		react_finish(r, text_shows(str_view(&r->answer)) ? ENGINE_OK : ENGINE_FAIL_EMPTY,
+			"");
+		break;
+	case STREAM_CUT: react_finish_why(r, ENGINE_FAIL_BUDGET, SPEECH_WHY_OUTPUT_LIMIT); break;
+	case STREAM_FILTERED: react_finish_why(r, ENGINE_FAIL_REFUSED, SPEECH_WHY_FILTER); break;
+	case STREAM_CALLS:
+		if (r->cancelled)
+			react_finish(r, ENGINE_FAIL_CANCELLED, "");
+		else
+			batch_begin(r, m->stream);
+		break;
+	case STREAM_EMPTY:
+	case STREAM_BROKEN: react_finish(r, ENGINE_FAIL_INTERNAL, "an answer of no kind"); break;
+	}
 }
 
 /* --- A turn ----------------------------------------------------------------------------------- */
@@ -234,12 +235,6 @@ static void react_on_soon(void *arg)
 	}
 }
 
-void react_cancel(struct react *r)
-{
-	r->cancelled = true;
-	timer_arm(r->soon, 0);
-}
-
 static void react_on_cancel(struct engine *g, uint64_t turn)
 {
 	struct react *r = (struct react *)g;
@@ -339,6 +334,8 @@ int react_open(struct engine **out, const struct react_env *env, struct err *e)
 	r->http = env->http;
 	r->tools = env->tools;
 	r->speak = env->speak;
+	r->go_on = react_on_ready;
+	r->answered = react_on_answered;
 	if (copy_settings(r, env, e) < 0 || ask_open_model(r, &env->model, &r->active, e) < 0 ||
 		timer_new(&r->soon, env->loop, react_on_soon, r, e) < 0 ||
 		approvals_open(&r->approvals, e) < 0 || (r->tools && send_file_add(r, e) < 0) ||

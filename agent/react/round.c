@@ -2,9 +2,9 @@
 
 #include "base/text.h"
 
-struct view round_cut(struct view v, size_t max)
+static struct view kept(struct view v)
 {
-	return v.n > max ? view_cut(v, utf8_cut(v, max)) : v;
+	return view_cut(v, utf8_cut(v, KEPT_TEXT_MAX));
 }
 
 /* What the next turn shall know of how this one ended. */
@@ -28,12 +28,12 @@ static int make_whole(struct react *r)
 
 	if (batch_close(r) < 0)
 		goto out;
-	(void)str_add(&text, round_cut(answer, KEPT_TEXT_MAX));
+	(void)str_add(&text, kept(answer));
 	if (r->fail != ENGINE_OK)
 		(void)str_addf(&text, "%s%s", text.n > 0 ? "\n\n" : "", closing_words(r));
 	m = talk_add(&r->talk, ROLE_ASSISTANT, str_view(&text));
 	if (m)
-		rc = msg_set_thought(m, round_cut(str_view(&r->thought), KEPT_TEXT_MAX));
+		rc = msg_set_thought(m, kept(str_view(&r->thought)));
 out:
 	str_release(&text);
 	return rc;

@@ -44,7 +44,7 @@ static void go_on(struct react *r)
 	if (sight_add(r) < 0)
 		react_finish(r, ENGINE_FAIL_INTERNAL, "there is no memory for the message");
 	else
-		react_ask(r);
+		r->go_on(r);
 }
 
 static void sight_on_loaded(void *arg)
@@ -105,6 +105,6 @@ bool sight_without(struct react *r, enum engine_fail fail, const char *detail)
 	rc = write_text(r, &text) == 0 ? msg_set_text(&r->talk.list[r->own], str_view(&text)) : -1;
 	str_release(&text);
 	if (rc == 0)
-		react_ask(r);
+		r->go_on(r);
 	return rc == 0;
 }
