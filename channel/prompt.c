@@ -333,12 +333,13 @@ int prompt_excerpt(struct str *out, const struct room *r, const struct inbox_ite
 	struct media_list *list = calloc(1, sizeof(*list));
 	enum control_language lang = it->lang == LANG_EN ? LANG_EN : LANG_ZH;
 	struct view own = view_from(str_view(&it->text), words_quote(str_view(&it->text)));
+	size_t before = out->n;
 	struct err e = ERR_INIT;
 
 	/* What cannot be told is left out: it is an excerpt. */
 	if (list && media_load(r, it->seq, list, &e) == 0)
 		put_kinds(out, lang, list);
-	if (list && list->n > 0 && it->text.n > 0)
+	if (out->n > before && it->text.n > 0)
 		str_addc(out, ' ');
 	if (list)
 		media_list_release(list);

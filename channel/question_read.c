@@ -24,7 +24,7 @@ int64_t questions_written_at(struct questions *q, int64_t sent_at)
 	return sent_at + least;
 }
 
-/* Full-width forms as ASCII, white space at both ends off. False: too long for an answer. */
+/* Full-width forms as ASCII, blanks at both ends off. False: too long for an answer. */
 static bool normalize(struct view text, char out[ANSWER_SIZE])
 {
 	size_t n = 0;
@@ -45,7 +45,7 @@ static bool normalize(struct view text, char out[ANSWER_SIZE])
 			c = ' ';
 		if (c == 0x3001)
 			c = ',';
-		if (c == ' ' && (n == 0 || view_trim(text).n == 0))
+		if (c == ' ' && n == 0)
 			continue;
 		if (c >= 0x80 || n == ANSWER_SIZE - 1)
 			return false;

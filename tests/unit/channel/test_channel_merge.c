@@ -267,6 +267,20 @@ static void a_quote_begins_its_own_task(void **state)
 
 static void the_queue_shows_what_a_message_brings(void **state)
 {
+	const struct chan_item quoted[] = { { .kind = CHAN_IMAGE,
+		.name = "",
+		.full_url = "",
+		.param = "jpeg",
+		.key = "",
+		.quoted = true } };
+	const struct chan_msg m = { .id = "9001",
+		.from = OWNER,
+		.token = "t",
+		.text = VIEW("and that one?"),
+		.typed = true,
+		.items = quoted,
+		.nitems = 1,
+		.quote_id = "" };
 	struct house *h = *state;
 
 	house_hear(h, OWNER, "a long task");
@@ -275,10 +289,13 @@ static void the_queue_shows_what_a_message_brings(void **state)
 	house_hear(h, OWNER, "what are these?");
 	wait_ms(h, 1500);
 	house_hear_file(h, CHAN_FILE, "r.pdf", "png");
+	wait_ms(h, 1500);
+	house_hear_msg(h, &m);
 	house_hear(h, OWNER, "/queue");
 	house_wait(h, 2000);
 	assert_int_equal(1, fake_count(&h->w.wire, "1. [picture ×2] what are these?"));
 	assert_int_equal(1, fake_count(&h->w.wire, "2. [file]"));
+	assert_int_equal(1, fake_count(&h->w.wire, "3. and that one?"));
 }
 
 static void a_replay_joins_nothing_twice(void **state)
