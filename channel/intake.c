@@ -208,13 +208,17 @@ static int release(struct control *c, const struct intake *in, struct err *e)
 	return outbox_release(c->outbox, in->msg->from, OUTBOX_AUTO, &n, e);
 }
 
-static enum control_language written_in(const struct intake *in)
+static enum control_language written_in(const struct control *c, const struct intake *in)
 {
 	struct view word = view_of(in->call.word);
+	struct peer peer;
 
 	/* A command in Latin letters says nothing about its user. */
 	if (in->parse == COMMAND_NONE)
-		return words_detect(in->msg->text);
+		return words_follow(peer_load(&c->room, in->msg->from, &peer, NULL) == 1
+					    ? peer.lang
+					    : LANG_AUTO,
+			in->msg->text);
 	return words_detect(word) == LANG_ZH ? LANG_ZH : LANG_AUTO;
 }
 
@@ -222,7 +226,7 @@ static int store_served(struct control *c, struct intake *in, struct err *e)
 {
 	const struct chan_msg *m = in->msg;
 
-	if (outbox_heard(c->outbox, m->from, m->token, written_in(in), e) < 0 ||
+	if (outbox_heard(c->outbox, m->from, m->token, written_in(c, in), e) < 0 ||
 		release(c, in, e) < 0 || decide(c, in, e) < 0)
 		return -1;
 	if (!str_ok(&in->reply))

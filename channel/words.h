@@ -180,6 +180,9 @@ size_t words_quote(struct view prompt);
 /* The language a text is written in: LANG_AUTO when it has no letters to tell by. A text is Chinese
  * when it has at least as many CJK characters as words in other letters. */
 enum control_language words_detect(struct view text);
+/* The language of somebody who wrote in `known` before. A name, a link, a command or an "ok" is
+ * written among Chinese too and says nothing: LANG_AUTO. */
+enum control_language words_follow(enum control_language known, struct view text);
 
 /* The beginning of a message for showing it in a notice: one line, at most max characters, without
  * controls or marks that WeChat would render. */

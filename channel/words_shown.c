@@ -4,6 +4,9 @@
 #include "base/text.h"
 
 #include <stdint.h>
+#include <string.h>
+
+#define SENTENCE 3 /* words */
 
 /* What WeChat's Markdown would act on, in its full-width form. */
 static const char *wide_form(char c)
@@ -142,4 +145,38 @@ enum control_language words_detect(struct view text)
 	if (!cjk && !other)
 		return LANG_AUTO;
 	return cjk >= other ? LANG_ZH : LANG_EN;
+}
+
+/* Letters, with no more than a mark behind them. */
+static bool is_word(struct view v)
+{
+	size_t n = 0;
+
+	while (n < v.n) {
+		uint32_t c = 0;
+		size_t len = utf8_next(view_from(v, n), &c);
+
+		if (!len || !is_letter(c | (c < 0x80 ? 0x20 : 0)))
+			break;
+		n += len;
+	}
+	return n > 0 && v.n - n <= 1 && (n == v.n || strchr(".,;:!?", v.p[n]));
+}
+
+enum control_language words_follow(enum control_language known, struct view text)
+{
+	enum control_language lang = words_detect(text);
+	int words = 0;
+
+	if (lang != LANG_EN || known != LANG_ZH)
+		return lang;
+	for (text = view_cut(text, 8192); text.n && words < SENTENCE; text = view_trim(text)) {
+		size_t n = 0;
+
+		while (n < text.n && !strchr(" \t\r\n", text.p[n]))
+			n++;
+		words += is_word(view_cut(text, n));
+		text = view_from(text, n);
+	}
+	return words < SENTENCE ? LANG_AUTO : LANG_EN;
 }

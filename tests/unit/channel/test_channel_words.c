@@ -214,6 +214,30 @@ static void tells_the_language_of_a_text(void **state)
 		assert_int_equal(rows[i].lang, words_detect(view_of(rows[i].text)));
 }
 
+static void a_few_latin_words_do_not_end_chinese(void **state)
+{
+	static const struct {
+		const char *text;
+		enum control_language lang;
+	} rows[] = {
+		{ "ok", LANG_AUTO },
+		{ "Thank you!", LANG_AUTO },
+		{ "https://example.com/a/page-of-mine.html", LANG_AUTO },
+		{ "ls -la src/main.c", LANG_AUTO },
+		{ "README.md notes.txt a.b c.d", LANG_AUTO },
+		{ "In English, please.", LANG_EN },
+		{ "please read README.md and tell me", LANG_EN },
+		{ "好", LANG_ZH },
+		{ "123", LANG_AUTO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_int_equal(rows[i].lang, words_follow(LANG_ZH, view_of(rows[i].text)));
+	assert_int_equal(LANG_EN, words_follow(LANG_AUTO, VIEW("ok")));
+	assert_int_equal(LANG_ZH, words_follow(LANG_EN, VIEW("好")));
+}
+
 static void an_excerpt_is_one_safe_line(void **state)
 {
 	static const struct {
@@ -301,6 +325,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_failure_is_an_internal_one),
 		cmocka_unit_test(missing_arguments_leave_nothing_behind),
 		cmocka_unit_test(tells_the_language_of_a_text),
+		cmocka_unit_test(a_few_latin_words_do_not_end_chinese),
 		cmocka_unit_test(an_excerpt_is_one_safe_line),
 		cmocka_unit_test(spans_read_well),
 		cmocka_unit_test(a_quote_in_front_is_measured),
