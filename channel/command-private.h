@@ -20,6 +20,8 @@ struct command {
 	bool queued; /* an engine that advertises it takes it as a turn */
 };
 const struct command *command_find(const char *name); /* by either name; NULL: there is none */
+/* By the Chinese name at the beginning of text; arg is what follows it at once. NULL: none. */
+const struct command *command_joined(struct view text, struct view *arg);
 
 int command_stop(struct control *c, struct command_call *call, struct err *e);
 int command_status(struct control *c, struct command_call *call, struct err *e);

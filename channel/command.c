@@ -86,20 +86,6 @@ static struct view cut_word(struct view *rest)
 	return view_cut(v, n);
 }
 
-bool command_takes(const struct command_call *call, const char *en, const char *zh,
-	struct view *rest)
-{
-	struct view v = call->arg;
-	char word[32];
-
-	command_lower(cut_word(&v), word, sizeof(word));
-	if (rest)
-		*rest = v;
-	return strcmp(word, en) == 0 || strcmp(word, zh) == 0;
-}
-
-/* --- Which command is it? --------------------------------------------------------------------- */
-
 /* "/stop." and "/停止。" are meant as /stop. */
 static void drop_period(char *word)
 {
@@ -114,6 +100,34 @@ static void drop_period(char *word)
 	}
 }
 
+static bool is_number(struct view v)
+{
+	uint32_t c = 0;
+
+	(void)utf8_next(v, &c);
+	return (c >= '0' && c <= '9') || (c >= 0xff10 && c <= 0xff19);
+}
+
+bool command_takes(const struct command_call *call, const char *en, const char *zh,
+	struct view *rest)
+{
+	struct view v = call->arg, behind = view_from(v, strlen(zh));
+	char word[32];
+
+	if (view_starts(v, view_of(zh)) && is_number(behind)) {
+		if (rest)
+			*rest = behind;
+		return true;
+	}
+	command_lower(cut_word(&v), word, sizeof(word));
+	drop_period(word);
+	if (rest)
+		*rest = v;
+	return strcmp(word, en) == 0 || strcmp(word, zh) == 0;
+}
+
+/* --- Which command is it? --------------------------------------------------------------------- */
+
 static bool engine_knows(const struct control *c, const char *name)
 {
 	const char *const *list =
@@ -125,9 +139,35 @@ static bool engine_knows(const struct control *c, const char *name)
 	return false;
 }
 
+/* "/停止全部", "/打开2": Chinese has no spaces. Only with what is an argument beyond doubt. */
+static void find_joined(struct view text, struct command_call *call)
+{
+	struct view arg = VIEW_NONE;
+	const struct command *cmd;
+	uint32_t slash;
+
+	cmd = command_joined(view_from(text, utf8_next(text, &slash)), &arg);
+	if (!cmd || !(is_number(arg) || view_starts(arg, VIEW("全部")) ||
+			    view_starts(arg, VIEW("删除"))))
+		return;
+	call->word[1 + strlen(cmd->zh)] = '\0';
+	call->arg = trim_end(arg);
+	call->cmd = cmd;
+}
+
+/* "/打开 ２": the digits of Chinese keyboards, for engines too. */
+static void narrow_number(struct command_call *call)
+{
+	if (call->arg.n + 5 >= sizeof(call->number))
+		return;
+	command_lower(call->arg, call->number, sizeof(call->number));
+	if (strspn(call->number, "0123456789") == strlen(call->number))
+		call->arg = view_of(call->number);
+}
+
 enum command_parse command_parse(struct control *c, struct view text, struct command_call *call)
 {
-	struct view rest = skip_space(text);
+	struct view rest = skip_space(text), all = rest;
 
 	if (!view_starts(rest, VIEW("/")) && !view_starts(rest, VIEW("／")))
 		return COMMAND_NONE;
@@ -135,6 +175,9 @@ enum command_parse command_parse(struct control *c, struct view text, struct com
 	drop_period(call->word);
 	call->arg = trim_end(rest);
 	call->cmd = command_find(call->word + 1);
+	if (!call->cmd)
+		find_joined(all, call);
+	narrow_number(call);
 	if (call->cmd && !call->cmd->queued)
 		return COMMAND_OURS;
 	/* By its first name, whatever it was called by. */

@@ -298,3 +298,13 @@ const struct command *command_find(const char *name)
 			return &commands[i];
 	return NULL;
 }
+
+const struct command *command_joined(struct view text, struct view *arg)
+{
+	for (size_t i = 0; i < NCOMMANDS; i++)
+		if (view_starts(text, view_of(commands[i].zh))) {
+			*arg = view_from(text, strlen(commands[i].zh));
+			return &commands[i];
+		}
+	return NULL;
+}

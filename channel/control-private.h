@@ -80,6 +80,7 @@ struct command_call {
 	const struct command *cmd;
 	struct view arg;         /* behind the word, trimmed */
 	char word[64];           /* as typed, in ASCII where it was full-width; for showing it */
+	char number[32];         /* arg, where it is a number of full width */
 	const char *engine_name; /* of a COMMAND_ENGINE: as the engine knows it */
 	const char *user;
 	bool owner;           /* set before it is read */

@@ -449,6 +449,13 @@ static void commands_are_heard_in_every_spelling(void **state)
 		{ "/会话", "engine reply" },
 		{ "/open 2", "engine reply" },
 		{ "/打开 2", "engine reply" },
+		{ "/打开2", "engine reply" },
+		{ "／打开２", "engine reply" },
+		{ "/停止全部", "Nothing is running" },
+		{ "/队列删除1", "no number 1" },
+		{ "/停止吧", "no command /停止吧" },
+		{ "/新对话框", "no command /新对话框" },
+		{ "/stop2", "no command /stop2" },
 		{ "/model", "engine reply" },
 		{ "/模型 x", "engine reply" },
 		{ "/compact", "engine reply" },
@@ -471,6 +478,10 @@ static void commands_are_heard_in_every_spelling(void **state)
 		assert_int_equal(1, h->w.wire.nsent);
 		assert_said(h, rows[i].says);
 	}
+	house_hear(h, OWNER, "／打开２１");
+	assert_string_equal("21", h->engine.command_arg);
+	house_hear(h, OWNER, "/模型 4O-mini");
+	assert_string_equal("4O-mini", h->engine.command_arg);
 	assert_int_equal(0, h->engine.starts);
 	assert_int_equal(0, waiting(h));
 }
@@ -1355,6 +1366,9 @@ static void the_language_follows_the_user(void **state)
 	house_wait(h, 1000);
 	assert_said(h, "没有排队");
 	assert_null(strstr(last(h), "Nothing"));
+	house_hear(h, OWNER, "ok");
+	assert_string_equal("zh", h->engine.language);
+	house_answer(h, "好");
 	house_hear(h, OWNER, "in english please");
 	assert_string_equal("en", h->engine.language);
 	house_answer(h, "ok");
