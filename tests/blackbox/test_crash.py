@@ -38,10 +38,10 @@ class Crash(Case):
         self.kairo.stop()
         self.halted_at("cursor")
         self.kairo.start()
+        # The message is fetched twice and handled once; it may have been answered the first time already.
+        self.sim.wait("fetched", 2)
         self.sim.wait("sent", 1)
         self.kairo.idle()
-        # The message was fetched twice and handled once.
-        self.assertGreaterEqual(self.sim.counts()["fetched"], 2)
         self.assertEqual(self.sim.texts(), ["done"])
         self.assertEqual(len(self.sim.model_requests()), 1)
 
