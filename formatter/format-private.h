@@ -78,6 +78,7 @@ enum {
 int shield(struct view md, struct str *out);
 /* The character shielded at v.p, or 0. */
 char shielded(struct view v);
+bool shield_marks(char c); /* does that one stand for something else? */
 /* The source as the author wrote it: for code, HTML and comparisons. */
 void unshield(struct view v, struct str *out);
 
@@ -160,8 +161,8 @@ enum {
 
 struct pairs { /* marks in a span's text that could pair up, though they are none */
 	bool known, open;
-	size_t under, stars, tildes;
-	size_t strikes; /* pairs of ~~ that do strike something out */
+	size_t under, stars, tildes, ticks; /* ticks: runs of them, code too */
+	size_t strikes;                     /* pairs of ~~ that do strike something out */
 };
 
 struct span { /* the content of a paragraph, heading or cell */
@@ -176,6 +177,8 @@ struct span { /* the content of a paragraph, heading or cell */
 	int links;        /* links that are open */
 	size_t label;     /* where the open link's text begins in out */
 	struct view href; /* of an open HTML link */
+	uint64_t closed;  /* HTML tags that have an end, by way of closed_tags() */
+	bool closed_known;
 	struct str tmp;
 };
 
@@ -226,10 +229,14 @@ enum html_kind {
 struct html_tag {
 	enum html_kind kind;
 	bool close;
-	size_t n; /* bytes of it */
+	bool bare;    /* wants an end, has no attributes */
+	uint64_t bit; /* its name's, for sets of them */
+	size_t n;     /* bytes of it */
 	struct view url, alt;
 };
 bool html_tag(struct view v, struct html_tag *t); /* v.p[0] is '<' */
+/* "use <p> for": a tag without an end, where those in `closed` have one, is spoken of. */
+bool html_is_named(const struct html_tag *t, uint64_t closed);
 /* An HTML block as Markdown: known tags gone, line breaks where they stood. Shields stay. */
 void html_text(struct view html, struct str *out);
 

@@ -5,9 +5,10 @@
 
 #define TAG_MAX 2048
 
-enum when { BOTH, ON_OPEN, ON_CLOSE, ONLY_CLOSE };
+enum when { BOTH, LONE, ON_OPEN, ON_CLOSE, ONLY_CLOSE };
 
-/* What known tags come to; the other of a pair is dropped, or (ONLY_CLOSE) is no tag of ours. */
+/* What known tags come to; the other of a pair is dropped, or (ONLY_CLOSE) is no tag of ours. Those
+ * that are LONE need no end. */
 static const struct known {
 	const char *name;
 	enum html_kind kind;
@@ -16,8 +17,8 @@ static const struct known {
 	{ "a", HTML_LINK, BOTH },
 	{ "img", HTML_IMAGE, ON_OPEN },
 	{ "sup", HTML_POWER, BOTH },
-	{ "br", HTML_BREAK, BOTH },
-	{ "hr", HTML_BREAK, BOTH },
+	{ "br", HTML_BREAK, LONE },
+	{ "hr", HTML_BREAK, LONE },
 	{ "p", HTML_BREAK, BOTH },
 	{ "div", HTML_BREAK, BOTH },
 	{ "li", HTML_BREAK, BOTH },
@@ -55,13 +56,15 @@ static const struct known {
 	{ "mark", HTML_DROP, BOTH },
 	{ "sub", HTML_DROP, BOTH },
 	{ "kbd", HTML_DROP, BOTH },
+	{ "code", HTML_DROP, BOTH },
 	{ "samp", HTML_DROP, BOTH },
 	/* Left behind by hosts that split or wrap a model's answer (wire reference, S15). */
-	{ "bubble", HTML_BREAK, BOTH },
-	{ "answer", HTML_DROP, BOTH },
+	{ "bubble", HTML_BREAK, LONE },
+	{ "answer", HTML_DROP, LONE },
 	{ "event", HTML_DROP, ONLY_CLOSE },
 	{ "message", HTML_DROP, ONLY_CLOSE },
 };
+_Static_assert(sizeof(known) / sizeof(known[0]) <= 64, "each has a bit");
 
 static const struct known *look_up(struct view name)
 {
@@ -123,11 +126,20 @@ bool html_tag(struct view v, struct html_tag *t)
 		return false;
 	t->n = at + 1;
 	t->kind = k->kind;
+	t->bit = UINT64_C(1) << (k - known);
+	t->bare = k->kind != HTML_IMAGE && k->when != LONE && at == name + strlen(k->name);
 	if ((k->when == ON_OPEN && t->close) || (k->when == ON_CLOSE && !t->close))
 		t->kind = HTML_DROP;
 	t->url = attribute(view_cut(v, t->n), k->kind == HTML_IMAGE ? "src" : "href");
 	t->alt = attribute(view_cut(v, t->n), "alt");
+	if (t->kind == HTML_IMAGE)
+		return t->url.n > 0 || t->alt.n > 0;
 	return t->kind != HTML_LINK || t->close || t->url.n > 0;
+}
+
+bool html_is_named(const struct html_tag *t, uint64_t closed)
+{
+	return t->bare && !t->close && !(closed & t->bit);
 }
 
 /* --- Blocks ---------------------------------------------------------------------------------- */
@@ -169,8 +181,36 @@ static bool put_tag(const struct html_tag *t, struct view *href, struct str *out
 	return true;
 }
 
+static uint64_t closed_in(struct view html)
+{
+	struct html_tag t;
+	uint64_t closed = 0;
+
+	for (; html.n > 0; html = view_from(html, 1)) {
+		html = view_from(html, view_find(html, '<'));
+		if (html.n > 1 && html.p[1] == '/' && html_tag(html, &t))
+			closed |= t.bit;
+	}
+	return closed;
+}
+
+/* "<div>: a block", "<p> and <b>": is there a sentence behind the tag? Its end may be in another
+ * block, so that alone says little here. */
+static bool talks_on(struct view rest)
+{
+	uint32_t cp = cp_at(rest, 0);
+
+	if (cp == ' ') {
+		while (rest.n > 0 && rest.p[0] == ' ')
+			rest = view_from(rest, 1);
+		return rest.n > 0 && rest.p[0] != '<' && rest.p[0] != '\n';
+	}
+	return cp == ',' || cp == '.' || cp == ':' || cp == ';' || (cp >= 0x80 && cp_punct(cp));
+}
+
 void html_text(struct view html, struct str *out)
 {
+	uint64_t closed = closed_in(html);
 	struct view href = VIEW_NONE;
 	struct html_tag t;
 	bool comments = true;
@@ -183,7 +223,9 @@ void html_text(struct view html, struct str *out)
 			end = memmem(html.p, html.n, "-->", 3);
 			comments = end != NULL;
 			n = end ? (size_t)(end - html.p) + 3 : 0;
-		} else if (html.p[0] == '<' && html_tag(html, &t) && put_tag(&t, &href, out)) {
+		} else if (html.p[0] == '<' && html_tag(html, &t) &&
+			   !(html_is_named(&t, closed) && talks_on(view_from(html, t.n))) &&
+			   put_tag(&t, &href, out)) {
 			n = t.n;
 		} else {
 			str_addc(out, html.p[0]);

@@ -119,7 +119,13 @@ static void count_tildes(struct pairs *p, struct view v, size_t at, size_t n)
 
 static void count_text(struct pairs *p, struct view v)
 {
-	static const unsigned char marks[256] = { ['_'] = 1, ['*'] = 1, ['~'] = 1, [0xef] = 1 };
+	static const unsigned char marks[256] = {
+		['_'] = 1,
+		['*'] = 1,
+		['~'] = 1,
+		['`'] = 1,
+		[0xef] = 1,
+	};
 	size_t n;
 
 	for (size_t at = skip_to(marks, v, 0); at < v.n; at = skip_to(marks, v, at + n)) {
@@ -127,6 +133,9 @@ static void count_text(struct pairs *p, struct view v)
 		if (v.p[at] == '~') {
 			n = run_of(v, at, '~');
 			count_tildes(p, v, at, n);
+		} else if (v.p[at] == '`') {
+			n = run_of(v, at, '`');
+			p->ticks++;
 		} else {
 			count_char(p, v.p[at] == '\xef' ? shielded(view_from(v, at)) : v.p[at]);
 		}
@@ -148,6 +157,7 @@ static void count_block(struct pairs *p, cmark_node *block)
 			if (entering)
 				count_text(p, view_of(cmark_node_get_url(n)));
 			break;
+		case CMARK_NODE_CODE: p->ticks++; break;
 		default: break;
 		}
 	}
@@ -190,7 +200,7 @@ static size_t put_url_special(struct view url, struct str *out)
 	char c = shielded(url);
 	size_t n = c ? SHIELD_SIZE : 1;
 
-	if (c == SHIELD_JOIN || c == SHIELD_URL || c == SHIELD_URL_END)
+	if (shield_marks(c))
 		return n;
 	if (url.p[0] == '\\' && shielded(view_from(url, 1)))
 		return n;
@@ -263,15 +273,15 @@ static size_t put_stop(struct span *s, struct view v, size_t at)
 	case '\n': str_addc(s->out, ' '); return 1;
 	case '\\':
 		c = shielded(view_from(here, 1));
-		if (c)
+		if (c && !shield_marks(c))
 			s->style->put_char(s, c, view_from(here, 1 + SHIELD_SIZE));
 		else
 			str_addc(s->out, '\\');
-		return c ? 1 + SHIELD_SIZE : 1;
+		return c && !shield_marks(c) ? 1 + SHIELD_SIZE : 1;
 	case '\xef':
 		if (c == SHIELD_URL)
 			return put_bare_url(s, here);
-		if (c == SHIELD_JOIN || c == SHIELD_URL_END)
+		if (shield_marks(c))
 			return SHIELD_SIZE;
 		if (!c)
 			str_addc(s->out, '\xef');
@@ -327,7 +337,8 @@ static void put_break(struct span *s, bool html)
 	}
 	while (s->out->n > 0 && s->out->p[s->out->n - 1] == ' ')
 		str_truncate(s->out, s->out->n - 1);
-	str_addc(s->out, '\n');
+	if (!view_ends(str_view(s->out), VIEW("\n\n")))
+		str_addc(s->out, '\n');
 }
 
 /* --- Links ----------------------------------------------------------------------------------- */
@@ -410,11 +421,26 @@ static void put_link(struct span *s, cmark_node *n, bool *entering)
 	}
 }
 
+/* Looked for when there is a first tag. */
+static uint64_t closed_tags(struct span *s)
+{
+	cmark_node *n = s->closed_known ? NULL : cmark_node_first_child(s->block);
+	struct html_tag t;
+
+	s->closed_known = true;
+	for (bool entering = true; n; n = next_node(n, s->block, &entering)) {
+		if (cmark_node_get_type(n) == CMARK_NODE_HTML_INLINE &&
+			html_tag(view_of(cmark_node_get_literal(n)), &t) && t.close)
+			s->closed |= t.bit;
+	}
+	return s->closed;
+}
+
 static void put_html(struct span *s, struct view v)
 {
 	struct html_tag t;
 
-	if (!html_tag(v, &t))
+	if (!html_tag(v, &t) || html_is_named(&t, closed_tags(s)))
 		t.kind = HTML_UNKNOWN;
 	switch (t.kind) {
 	case HTML_UNKNOWN: put_chars(s, v); break;

@@ -19,9 +19,19 @@ static bool would_be_heading(const struct span *s, struct view rest)
 {
 	if (!at_line_start(s->out))
 		return false;
-	while (rest.n > 0 && rest.p[0] == '#')
-		rest = view_from(rest, 1);
+	while (rest.n > 0 && (rest.p[0] == '#' || rest.p[0] == '\\' || shielded(rest) == '#'))
+		rest = view_from(rest, shielded(rest) ? SHIELD_SIZE : 1);
 	return rest.n == 0 || rest.p[0] == ' ';
+}
+
+/* "===" below text that it was no part of makes a heading of that. */
+static bool would_underline(const struct span *s, struct view rest)
+{
+	if (!at_line_start(s->out) || s->out->n < 2)
+		return false;
+	while (rest.n > 0 && rest.p[0] == '=')
+		rest = view_from(rest, 1);
+	return view_trim(rest).n == 0;
 }
 
 static bool is_loose(const struct span *s, struct view rest)
@@ -40,6 +50,12 @@ static void put_char(struct span *s, char c, struct view rest)
 	case '~': wide = span_pairs(s)->tildes > 1 ? "～" : NULL; break;
 	case '*': wide = span_pairs(s)->stars > 1 && !is_loose(s, rest) ? "＊" : NULL; break;
 	case '#': wide = would_be_heading(s, rest) ? "＃" : NULL; break;
+	case '`':
+		if (span_pairs(s)->ticks > 1 ||
+			(at_line_start(s->out) && view_starts(rest, VIEW("``"))))
+			wide = "｀";
+		break;
+	case '=': wide = would_underline(s, rest) ? "\n=" : NULL; break;
 	case '[': wide = s->links > 0 ? "［" : NULL; break;
 	case ']': wide = s->links > 0 ? "］" : NULL; break;
 	default: break;
@@ -209,6 +225,8 @@ static const unsigned char stops[256] = {
 	['<'] = 1,
 	['>'] = 1,
 	['#'] = 1,
+	['='] = 1,
+	['`'] = 1,
 	['['] = 1,
 	[']'] = 1,
 };

@@ -40,6 +40,11 @@ char shielded(struct view v)
 	return i < sizeof(chars) - 1 ? chars[i] : '\0';
 }
 
+bool shield_marks(char c)
+{
+	return c == SHIELD_JOIN || c == SHIELD_URL || c == SHIELD_URL_END;
+}
+
 void unshield(struct view v, struct str *out)
 {
 	while (v.n > 0) {
@@ -49,7 +54,7 @@ void unshield(struct view v, struct str *out)
 		str_add(out, view_cut(v, n));
 		v = view_from(v, n);
 		if (c) {
-			if (c != SHIELD_JOIN && c != SHIELD_URL && c != SHIELD_URL_END)
+			if (!shield_marks(c))
 				str_addc(out, c);
 			v = view_from(v, SHIELD_SIZE);
 		} else if (v.n > 0) {
@@ -77,7 +82,7 @@ static void put_all_shielded(struct str *out, struct view v)
 	for (size_t i = 0; i < v.n; i++) {
 		char c = v.p[i];
 
-		if (!ascii_punct(c) || c == '"' || c == '\'' || c == '`')
+		if (!ascii_punct(c) || shield_marks(c))
 			continue;
 		put(out, part_of(v, from, i));
 		put_shielded(out, c);
@@ -209,6 +214,30 @@ static size_t formula(struct shielder *s, size_t at)
 	return end;
 }
 
+/* What stands behind a mark that is amid something; 0: no such thing stands before it. What closes,
+ * or ends a sentence, may well stand twice: "(see **f(x)**)". */
+static uint32_t mirrored(uint32_t cp)
+{
+	switch (cp) {
+	case '<': return '>';
+	case '>': return '<';
+	case '(': return ')';
+	case '[': return ']';
+	case '{': return '}';
+	case 0x201c: return 0x201d; /* “” */
+	case 0x300c: return 0x300d; /* 「」 */
+	case 0xff08: return 0xff09; /* （） */
+	case 0x30fb: return cp;     /* ・ */
+	default: return cp < 0x80 && ascii_punct((char)cp) && !strchr(")]}.,:!?", (int)cp) ? cp : 0;
+	}
+}
+
+/* "(^_^)", ">_<", "\"*\"", "-*-": marks amid the same punctuation are seen, they mark nothing. */
+static bool is_amid(uint32_t before, uint32_t after)
+{
+	return after > 0 && mirrored(before) == after;
+}
+
 /* "__init__": a name, not something in bold. */
 static size_t dunder(struct view v)
 {
@@ -221,12 +250,16 @@ static size_t dunder(struct view v)
 	               : 0;
 }
 
-/* An asterisk that multiplies, or stands for file names: "2*3", "x**2", "*.c". No mark. */
+/* An asterisk that multiplies, stands for file names or for itself: "2*3", "x**2", "*.c", "(*)". */
 static bool is_literal_star(const struct shielder *s, size_t n, uint32_t before, uint32_t after)
 {
 	bool operand = before < 0x80 && (ascii_alnum((char)before) || before == ')');
 
-	if (n > 2 || s->open[n - 1])
+	if (n <= 2 && s->open[n - 1])
+		return false;
+	if (is_amid(before, after))
+		return true;
+	if (n > 2)
 		return false;
 	if (before == '/' || (n == 1 && after == '.'))
 		return true;
@@ -298,6 +331,19 @@ static bool in_word(const struct shielder *s, size_t at)
 	return at > 0 && (ascii_alnum(s->in.p[at - 1]) || s->in.p[at - 1] == '_');
 }
 
+/* Bytes of what begins with an underscore and is no mark, or 0. */
+static size_t literal_under(const struct shielder *s, size_t at)
+{
+	struct view v = view_from(s->in, at);
+	size_t n = 0;
+
+	if (in_word(s, at))
+		return 0;
+	while (n < v.n && v.p[n] == '_')
+		n++;
+	return is_amid(cp_before(s->in, at), cp_at(v, n)) ? n : dunder(v);
+}
+
 /* Bytes of the input dealt with at a character that may need it, 0 when it does not. */
 static size_t put_special(struct shielder *s, size_t at)
 {
@@ -319,7 +365,7 @@ static size_t put_special(struct shielder *s, size_t at)
 		put_shielded(s->out, '[');
 		return 1;
 	case '$': n = formula(s, at); break;
-	case '_': n = in_word(s, at) ? 0 : dunder(v); break;
+	case '_': n = literal_under(s, at); break;
 	default:
 		n = at > 0 && ascii_alnum(s->in.p[at - 1]) ? 0 : url_length(v);
 		if (at > 0 && s->in.p[at - 1] == '_' && n > 0 && v.p[n - 1] == '_')

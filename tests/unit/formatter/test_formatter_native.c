@@ -121,11 +121,46 @@ static void decodes_entities(void **state)
 	native("```\n&lt;\n```", "```\n&lt;\n```");
 }
 
+/* A face, a mark that is spoken of: what stands amid the same punctuation marks nothing. */
+static void marks_amid_punctuation_are_seen(void **state)
+{
+	(void)state;
+	native("(>_<) (^_^)", "(＞＿＜) (^＿^)");
+	plain("(>_<) (^_^) -_- (；´_ゝ｀)", "(>_<) (^_^) -_- (；´_ゝ｀)");
+	plain("价格(*)与数量(*)，\"*\"和\"*\"，“_”与“_”",
+		"价格(*)与数量(*)，\"*\"和\"*\"，“_”与“_”");
+	plain("-*- coding: utf-8 -*-", "-*- coding: utf-8 -*-");
+	native("（**甲**）“**乙**”\"*x*\"", "（**甲**）“**乙**”\"*x*\"");
+	native("(see **f(x)**) *[1]*]", "(see **f(x)**) *[1]*]");
+	plain("(see **f(x)**) (_f(x)_)，“**注意！**”！", "(see f(x)) (f(x))，“注意！”！");
+	plain("(・_・) (・_・)", "(・_・) (・_・)");
+}
+
+static void widens_backticks_that_would_pair(void **state)
+{
+	(void)state;
+	native("\\`原样\\`", "｀原样｀");
+	native("\\`x `code`", "｀x `code`");
+	native("\\`\\`\\`js\nx", "｀``js\nx");
+	native("用 ``` 包住", "用 ``` 包住");
+	plain("\\`\\`\\`js\nx", "```js\nx");
+}
+
+static void text_does_not_become_a_heading(void **state)
+{
+	(void)state;
+	native("\\#\\# 不是标题", "＃# 不是标题");
+	native("- 一\n====\n- 二", "- 一\n\n  ====\n- 二");
+	native("> 引\n===", "> 引\n>\n> ===");
+	native("a == b\n== c", "a == b\n== c");
+}
+
 static void drops_backslashes_of_escapes(void **state)
 {
 	(void)state;
 	native("1\\. 不是列表", "1. 不是列表");
 	native("\\# 不是标题", "＃ 不是标题");
+	both("\\https://x.com/a_b_c", "\\https://x.com/a_b_c");
 	native("a\\\nb", "a\nb");
 	native("C:\\dir\\file", "C:\\dir\\file");
 	native("`\\*`", "`\\*`");
@@ -166,6 +201,25 @@ static void turns_html_into_what_it_meant(void **state)
 	native("<details>\n<summary>更多</summary>\n\n内容\n\n</details>", "更多\n\n内容");
 	native("<div align=\"center\">\n居中 &amp; 好\n</div>", "居中 & 好");
 	native("<config>\n  <a>1</a>\n</config>", "＜config＞\n＜a＞1＜/a＞\n＜/config＞");
+}
+
+/* "the tag <p>": text about HTML is not HTML. */
+static void shows_tags_that_are_spoken_of(void **state)
+{
+	(void)state;
+	plain("标签如 <div>、<span> 与 <img> 用于布局", "标签如 <div>、<span> 与 <img> 用于布局");
+	native("- <p>：段落\n- <div> 容器\n- <b>粗</b>", "- ＜p＞：段落\n- ＜div＞ 容器\n- 粗");
+	native("| 标签 | 义 |\n|---|---|\n| <p> | 段落 |",
+		"| 标签 | 义 |\n| --- | --- |\n| ＜p＞ | 段落 |");
+	native("<details><summary>更多</summary>\n\n内容\n\n</details>", "更多\n\n内容");
+	native("<p align=\"center\">居中\n\n后</p>", "居中\n\n后");
+	plain("<code>a_b_c</code> 与 <code>d</code>", "a_b_c 与 d");
+}
+
+static void html_breaks_leave_one_blank_line(void **state)
+{
+	(void)state;
+	native("一<br><br><br>二<ul><li>三</li><li>四</li></ul>", "一\n\n二\n\n三\n\n四");
 }
 
 static void removes_markers_that_hosts_leave_behind(void **state)
@@ -386,12 +440,17 @@ int main(void)
 		cmocka_unit_test(widens_angle_brackets_outside_code),
 		cmocka_unit_test(widens_underscores_that_would_pair),
 		cmocka_unit_test(widens_tildes_and_asterisks_that_would_pair),
+		cmocka_unit_test(marks_amid_punctuation_are_seen),
+		cmocka_unit_test(widens_backticks_that_would_pair),
+		cmocka_unit_test(text_does_not_become_a_heading),
 		cmocka_unit_test(decodes_entities),
 		cmocka_unit_test(drops_backslashes_of_escapes),
 		cmocka_unit_test(closes_bold_next_to_chinese_punctuation),
 		cmocka_unit_test(unslants_chinese),
 		cmocka_unit_test(picks_a_longer_run_for_code_with_backticks),
 		cmocka_unit_test(turns_html_into_what_it_meant),
+		cmocka_unit_test(shows_tags_that_are_spoken_of),
+		cmocka_unit_test(html_breaks_leave_one_blank_line),
 		cmocka_unit_test(removes_markers_that_hosts_leave_behind),
 		cmocka_unit_test(keeps_urls_whole),
 		cmocka_unit_test(keeps_links_and_drops_what_cannot_be_opened),
