@@ -46,8 +46,8 @@ int account_store_login(const char *home, const struct account_login *l, const s
 	struct err *e);
 /* Could one be stored? To be asked before a login is begun: the server ends the old one with it. */
 int account_can_store(const char *home, struct err *e);
-/* Remove the credentials; a daemon that still runs finds out at its next cursor move. 0 also when
- * nobody was logged in. */
+/* Remove the credentials; a daemon that still runs finds out at its next poll. 0 also when nobody
+ * was logged in. */
 int account_logout(const char *home, struct err *e);
 
 /* Move the cursor from the snapshot's to `cursor`, on disk first. E_CONFLICT: the stored generation

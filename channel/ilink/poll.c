@@ -334,8 +334,14 @@ static int move_cursor(struct poll *p, struct view cursor)
 	struct err e = ERR_INIT;
 	bool changed;
 
-	if (cursor.n == 0 || view_eqs(cursor, account_cursor(p->acc)))
-		return 0;
+	if (cursor.n == 0 || view_eqs(cursor, account_cursor(p->acc))) {
+		/* Nothing is written that would show it: is the login still ours? */
+		if (!reload(p, &changed))
+			return -1;
+		if (changed)
+			rejoin(p);
+		return changed ? -1 : 0;
+	}
 	test_halt("cursor");
 	if (account_move_cursor(p->acc, cursor, &e) == 0)
 		return 1;
