@@ -44,11 +44,10 @@ static void process_stop(struct tool_run *r)
 static void plan_look(struct process *p, const struct json *result)
 {
 	const struct json *files = NULL;
-	struct str why = STR_INIT(2000);
 	struct json_out w;
 
 	if (json_get_array(result, "python", JSON_OPTIONAL, FILES_MAX, &files, NULL) == 1 &&
-		json_count(files) > 0 && sandbox_allows(p->run.env->sandbox, true, &why)) {
+		json_count(files) > 0 && sandbox_allows(p->run.env->sandbox, true, NULL)) {
 		json_out_begin(&w, &p->request);
 		json_open(&w, NULL);
 		json_put_z(&w, "tool", "parse_python");
@@ -61,7 +60,6 @@ static void plan_look(struct process *p, const struct json *result)
 		if (json_out_end(&w, NULL) < 0)
 			str_reset(&p->request);
 	}
-	str_release(&why);
 }
 
 static void take_look(struct process *p, const struct json *result)
