@@ -435,6 +435,12 @@ class Fence(unittest.TestCase):
             wait_for(lambda: not running(me), "the bomb to be gone", 5)
         self.each(check)
 
+    def test_a_command_cannot_cancel_itself(self):
+        def check(uid, namespaces, base):
+            ok, text = self.call(base, uid, namespaces, "shell", command="kill $PPID; sleep 0.2; echo went on")
+            self.assertTrue(ok and "went on" in text, text)
+        self.each(check)
+
     def test_limits_hold(self):
         def check(uid, namespaces, base):
             code, out = self.run_in(base, uid, namespaces, argv=[

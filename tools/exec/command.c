@@ -253,8 +253,9 @@ static void take_signals(struct command *c)
 {
 	struct signalfd_siginfo info;
 
+	/* Only the supervisor stops it: a program that tries its hand at us is not believed. */
 	while (read(c->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		c->stopped = c->stopped || info.ssi_signo == SIGTERM;
+		c->stopped |= info.ssi_signo == SIGTERM && (pid_t)info.ssi_pid == getppid();
 	(void)reap(c);
 }
 
