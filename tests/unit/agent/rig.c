@@ -277,7 +277,7 @@ void make(const char *name, struct view content)
 }
 
 /* Every message of request i keeps the protocol: pairs of calls and results, an end before a new
- * user message, no id twice. */
+ * user message, no id twice, nothing blank. */
 void protocol_is_kept(int i)
 {
 	struct str ids = STR_INIT((size_t)1 << 20), quoted = STR_INIT(200);
@@ -294,10 +294,15 @@ void protocol_is_kept(int i)
 		fail_msg("%s", e.msg);
 	assert_int_equal(1, json_get_array(j, "messages", JSON_REQUIRED, 10000, &messages, &e));
 	json_each(m, messages) {
-		struct view role;
 		const struct json *tool_calls = json_member(m, "tool_calls");
+		const struct json *content = json_member(m, "content");
+		struct view role, text;
 
 		assert_int_equal(1, json_get_str(m, "role", JSON_REQUIRED, 1, 20, &role, &e));
+		if (json_str(content, &text) == 0)
+			assert_true(view_trim(text).n > 0);
+		else
+			assert_true(tool_calls || json_type(content) == JSON_ARRAY);
 		if (n++ == 0) {
 			assert_true(view_eqs(role, "system"));
 		} else if (view_eqs(role, "tool")) {

@@ -60,7 +60,7 @@ bool asked(int i, const char *word); /* does request i hold this? */
 void raw(struct view body, size_t piece, enum lm_end end);
 void make(const char *name, struct view content); /* a file in the workspace */
 /* Every message of request i keeps the protocol: pairs of calls and results, an end before a new
- * user message, no id twice. */
+ * user message, no id twice, nothing blank. */
 void protocol_is_kept(int i);
 
 #define DELTA(text) "data: {\"choices\":[{\"delta\":{\"content\":\"" text "\"}}]}\n\n"

@@ -193,6 +193,9 @@ static void what_is_no_answer_is_told(void **state)
 		assert_int_equal(cases[i].answer[0] != '\0', fix.saves);
 	}
 	(void)state;
+	lm_text(fix.lm, "ok");
+	run("and now?");
+	protocol_is_kept(lm_requests(fix.lm) - 1); /* with what was kept of all these */
 }
 
 static void statuses_become_failures(void **state)
