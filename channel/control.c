@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PRUNE_MS ((int64_t)6 * 60 * 60 * 1000)
+#define PRUNE_MS       ((int64_t)6 * 60 * 60 * 1000)
+#define PRUNE_FIRST_MS 10000 /* after a start: the first poll does not wait for it */
 
 /* --- Settings --------------------------------------------------------------------------------- */
 
@@ -135,7 +136,7 @@ static int open_parts(struct control *c, const struct control_env *env, struct e
 		timer_new(&c->sweep, c->room.loop, asks_sweep, c, e) < 0 ||
 		timer_new(&c->grace, c->room.loop, on_grace, c, e) < 0)
 		return -1;
-	timer_arm(c->prune, 0);
+	timer_arm(c->prune, PRUNE_FIRST_MS);
 	return 0;
 }
 
