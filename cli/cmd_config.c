@@ -14,8 +14,8 @@ static int unknown_key(const char *name)
 {
 	if (config_is_secret(name)) {
 		fprintf(stderr,
-			"kairo: %.60s is never shown: it is a file of its own, and gone when that is "
-			"removed (kairo(1), FILES)\n",
+			"kairo: %.60s is never shown: it is a file of its own (kairo(1), FILES), and gone "
+			"when that is removed and the setting unset that names it, if one does\n",
 			name);
 		return EXIT_USAGE;
 	}

@@ -269,7 +269,13 @@ static int can_start(const struct home *h, struct err *e)
 	struct config *c = NULL;
 	int rc = config_load(&c, h->dir, e);
 
-	if (rc == 0 && (rc = config_load_key(c, e)) == 0)
+	if (rc == 0)
+		rc = config_load_key(c, e);
+	if (rc == 0)
+		rc = config_load_search(c, e);
+	if (rc == 0)
+		rc = config_load_voice(c, e);
+	if (rc == 0)
 		rc = check_ca_file(c, e);
 	config_free(&c);
 	return rc;

@@ -46,6 +46,11 @@ static int read_key(char **slot, const char *path, const char *what, struct err 
 	if (rc == 0)
 		rc = take_key(slot, str_view(&text), e);
 	str_wipe(&text);
+	if (rc < 0 && e && e->code == E_NOTFOUND && view_ends(view_of(what), VIEW("_file")))
+		return err_set(e, E_NOTFOUND,
+			"%s names a file that is not there (kairo config set %.*s --stdin makes one, "
+			"kairo config unset %s does without): %s",
+			what, (int)(strlen(what) - strlen("_file")), what, what, path);
 	return rc < 0 ? err_wrap(e, "%s", what) : 0;
 }
 

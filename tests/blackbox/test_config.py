@@ -309,6 +309,12 @@ class Keys(ConfigCase):
         self.assertNotIn(KEY, p.err)
         os.chmod(path, 0o600)
         self.kairo.start()
+        os.unlink(path)
+        for setting in ("model.api_key", "search.brave_key"):
+            self.assertIn("kairo config set %s --stdin makes one" % setting, self.kairo.run("restart", code=1).err)
+            self.config_("unset", "model.api_key_file")
+            self.kairo.config(search__brave_key_file=path)
+        self.assertEqual(self.kairo.status()["state"], "running")
 
     def test_the_environment_comes_first(self):
         self.config_("set", "model.api_key", "--stdin", stdin=KEY.encode())
