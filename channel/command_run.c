@@ -60,7 +60,7 @@ static int queue_list(struct control *c, struct command_call *call, struct err *
 		if (rc != 1)
 			break;
 		str_addf(call->reply, "\n%d. ", i);
-		prompt_excerpt(call->reply, &c->room, &it, COMMAND_EXCERPT);
+		prompt_excerpt(call->reply, &c->room, &it);
 		rc = command_said(call->reply, e);
 	}
 	inbox_item_release(&it);
@@ -91,7 +91,7 @@ static int queue_drop(struct control *c, struct command_call *call, struct view 
 		rc = say(call, W_QUEUE_NO_SUCH, str_cstr(&text));
 	} else if (rc == 1) {
 		rc = inbox_move(&c->room, it.seq, INBOX_DROPPED, 0, e);
-		prompt_excerpt(&text, &c->room, &it, COMMAND_EXCERPT);
+		prompt_excerpt(&text, &c->room, &it);
 		if (rc == 0)
 			rc = say(call, W_QUEUE_DROPPED, str_cstr(&text));
 		control_sweep(c);
@@ -136,7 +136,7 @@ static int say_taken(struct control *c, struct command_call *call, const struct 
 	struct str shown = STR_INIT(1024);
 	int rc;
 
-	prompt_excerpt(&shown, &c->room, it, COMMAND_EXCERPT);
+	prompt_excerpt(&shown, &c->room, it);
 	rc = say(call, W_RETRY_TAKEN, str_cstr(&shown));
 	str_release(&shown);
 	return rc;

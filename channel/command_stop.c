@@ -49,7 +49,7 @@ void command_name_stopped(const struct control *c, const struct stopping *stop, 
 
 	inbox_item_init(&it);
 	if (inbox_get(&c->room, stop->seq, &it, NULL) == 1)
-		prompt_excerpt(&shown, &c->room, &it, COMMAND_EXCERPT);
+		prompt_excerpt(&shown, &c->room, &it);
 	if (strcmp(stop->victim, user) == 0)
 		words(out, lang, W_STOPPED_TASK, str_cstr(&shown));
 	else

@@ -67,8 +67,6 @@ void asks_drop(struct control *c); /* nobody at a terminal waits for the next st
 void asks_free(struct control *c);
 
 /* --- command*.c ------------------------------------------------------------------------------- */
-#define COMMAND_EXCERPT 24 /* characters of a message that are shown to tell which it is */
-
 enum command_parse {
 	COMMAND_NONE, /* not a command */
 	COMMAND_OURS,

@@ -7,7 +7,6 @@
 #include "channel/sql.h"
 
 #define STORE_RETRY_MS 5000
-#define EXCERPT_CHARS  24
 
 void dispatcher_blocked(struct dispatcher *d, const struct err *e)
 {
@@ -139,7 +138,7 @@ static void stop_as_told(struct dispatcher *d)
 	struct str shown = STR_INIT(1024);
 	struct err e = ERR_INIT;
 
-	prompt_excerpt(&shown, d->room, &d->item, EXCERPT_CHARS);
+	prompt_excerpt(&shown, d->room, &d->item);
 	if (dispatcher_stop(d) && outbox_notice(d->outbox, d->item.user, PART_STOP, 0,
 					  W_STOPPED_TASK, str_cstr(&shown), &e) < 0)
 		log_warn(d->room->log, "dispatch", "the stop was not told: %s", e.msg);

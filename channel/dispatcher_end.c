@@ -4,8 +4,6 @@
 #include "channel/peer.h"
 #include "channel/sql.h"
 
-#define EXCERPT_CHARS 20
-
 /* --- What is said ----------------------------------------------------------------------------- */
 
 static int say_failure(struct dispatcher *d, enum engine_fail fail, struct err *e)
@@ -59,7 +57,7 @@ int dispatcher_say_interrupted(struct dispatcher *d, struct err *e)
 	struct peer peer;
 	int rc = peer_load(d->room, d->item.user, &peer, e);
 
-	prompt_excerpt(&excerpt, d->room, &d->item, EXCERPT_CHARS);
+	prompt_excerpt(&excerpt, d->room, &d->item);
 	words(&s, lang, W_INTERRUPTED, str_cstr(&excerpt));
 	if (rc == 1 && peer.asked > 0) {
 		str_addc(&s, '\n');

@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "channel/merge.h"
 
+#define EXCERPT_CHARS 24
+
 void prompt_init(struct prompt *p)
 {
 	*p = (struct prompt){ .text = STR_INIT(INBOX_TEXT_MAX + TURN_FILES_MAX * HEARD_TEXT_MAX) };
@@ -328,7 +330,7 @@ static void put_kinds(struct str *out, enum control_language lang, const struct 
 	}
 }
 
-int prompt_excerpt(struct str *out, const struct room *r, const struct inbox_item *it, size_t max)
+int prompt_excerpt(struct str *out, const struct room *r, const struct inbox_item *it)
 {
 	struct media_list *list = calloc(1, sizeof(*list));
 	enum control_language lang = it->lang == LANG_EN ? LANG_EN : LANG_ZH;
@@ -344,5 +346,5 @@ int prompt_excerpt(struct str *out, const struct room *r, const struct inbox_ite
 	if (list)
 		media_list_release(list);
 	free(list);
-	return words_excerpt(out, view_trim(own).n > 0 ? own : str_view(&it->text), max);
+	return words_excerpt(out, view_trim(own).n > 0 ? own : str_view(&it->text), EXCERPT_CHARS);
 }

@@ -42,7 +42,7 @@ int prompt_of(struct prompt *p, const struct room *r, const struct inbox_item *i
 int prompt_sorry(const struct prompt *p, const struct room *r, enum control_language lang,
 	struct str *out);
 
-/* The beginning of a message for a notice: its attachments by kind, then as words_excerpt. */
-int prompt_excerpt(struct str *out, const struct room *r, const struct inbox_item *it, size_t max);
+/* As much of a message as tells which it is: its attachments by kind, then as words_excerpt. */
+int prompt_excerpt(struct str *out, const struct room *r, const struct inbox_item *it);
 
 #endif

@@ -520,7 +520,7 @@ static void reasons_are_in_the_users_language(void **state)
 	}
 	wait_done();
 	assert_int_equal(ENGINE_FAIL_UNREACHABLE, fix.fail);
-	assert_string_equal("127.0.0.1 没有接受连接", str_cstr(&fix.detail));
+	assert_string_equal("没能连上 127.0.0.1", str_cstr(&fix.detail));
 	str_release(&out);
 }
 
