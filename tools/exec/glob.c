@@ -71,6 +71,10 @@ int tool_glob(struct tool_job *j, struct err *e)
 	if (pattern.n == 0 || pattern.p[0] == '/')
 		return err_set(e, E_FORMAT,
 			"the pattern is relative to \"path\" and does not begin with a slash");
+	if (view_ends(pattern, VIEW("/")))
+		return err_set(e, E_FORMAT,
+			"a pattern that ends in a slash is no file's; for all files in a folder write "
+			"FOLDER/**");
 	if (match_new(&s.match, pattern, e) < 0)
 		return -1;
 	rc = run(&s, &place, e);

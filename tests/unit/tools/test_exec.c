@@ -622,6 +622,7 @@ static void globs(void **state)
 	gives("glob", "{\"pattern\":\"**/*.c\",\"limit\":3}", "src/a.c\nsrc/deep/b.c\ntop.c\n");
 	gives("glob", "{\"pattern\":\"**/*.c\",\"offset\":3}", "[no further file matches]\n");
 	refuses("glob", "{\"pattern\":\"/etc/*\"}", "slash");
+	refuses("glob", "{\"pattern\":\"**/\"}", "FOLDER/**");
 	refuses("glob", "{\"pattern\":\"*\",\"path\":\"..\"}", "out of the workspace");
 }
 
