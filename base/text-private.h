@@ -52,6 +52,7 @@ size_t text_line_break(struct view v);
 
 /* Each gives the length of the secret at v.p, 0 when there is none. */
 size_t shape_key(struct view v);                 /* a vendor's key, a JWT; v begins a word */
+size_t shape_hook(struct view v, size_t *head);  /* "host/path/" is *head, then the secret path */
 size_t shape_pem(struct view v);                 /* a private key, also one that is cut short */
 size_t shape_data(struct view v, size_t *head);  /* ":image/png;base64," is *head, then the data */
 size_t shape_base64(struct view v, size_t *run); /* *run: how far its characters go at all */

@@ -69,9 +69,9 @@ size_t text_distance(const char *a, const char *b);
  * TOML, command lines and environments; the secret fields of the wire protocol (bot_token,
  * context_token, typing_ticket, aeskey, upload_param, encrypt_query_param, full_url, qrcode and the
  * like) whatever they hold; JWTs; PEM private keys; credentials and secret queries in URLs;
- * vendors' key formats (sk-, ghp_, xox?-, AKIA, AIza, hf_ ...); base64 runs of 120 characters and
- * more; data: images. Prose, code and placeholders stay. Valid UTF-8 stays valid, JSON stays JSON,
- * a second time changes nothing. Linear time. */
+ * vendors' key formats (sk-, ghp_, xox?-, AKIA, AIza, hf_ ...) and webhooks' addresses; base64 runs
+ * of 120 characters and more; data: images. Prose, code and placeholders stay. Valid UTF-8 stays
+ * valid, JSON stays JSON, a second time changes nothing. Linear time. */
 int text_redact(struct view in, struct str *out);
 
 #endif

@@ -541,6 +541,8 @@ static bool redact_shape(struct walk *w, size_t to)
 {
 	size_t head = 0, run, n = shape_key(rest(w, w->at));
 
+	if (n == 0 && char_at(w, to) == '.')
+		n = shape_hook(rest(w, w->at), &head);
 	if (n == 0)
 		n = shape_pem(rest(w, w->at));
 	if (n == 0 && w->at >= w->base64_done) {

@@ -57,6 +57,7 @@ static const struct {
 	{ VIEW("secretid"), SUFFIX, SECRET_SURE },
 	{ VIEW("accesskey"), SUFFIX, SECRET_SURE },
 	{ VIEW("accesskeyid"), SUFFIX, SECRET_SURE },
+	{ VIEW("accountkey"), SUFFIX, SECRET_SURE },
 	{ VIEW("privatekey"), SUFFIX, SECRET_SURE },
 	{ VIEW("encryptionkey"), SUFFIX, SECRET_SURE },
 	{ VIEW("signingkey"), SUFFIX, SECRET_SURE },

@@ -29,47 +29,114 @@ bool text_is_word(char c)
 /* --- Keys of vendors, tokens ----------------------------------------------------------------- */
 
 #define VENDOR_MIN 15 /* the shortest of all, prefix and rest */
+#define WORD_MAX   6  /* the longest word that a prefix with a dot or a slash begins with */
 
-enum { ALNUM = 1, DASHED = 2, UPPER = 4, DOTTED = 8, NEED_DIGIT = 16 };
+enum { ALNUM = 1, DASHED = 2, UPPER = 4, DOTTED = 8, NEED_DIGIT = 16, BASE64 = 32 };
 
 /* min and max count what follows the prefix. */
 static const struct {
-	struct view prefix;
-	size_t min, max;
-	int chars;
+	char prefix[18];
+	unsigned short min, max, chars;
 } vendors[] = {
-	{ VIEW("sk-"), 12, 400, DASHED | NEED_DIGIT },
-	{ VIEW("sk_live_"), 12, 200, ALNUM },
-	{ VIEW("sk_test_"), 12, 200, ALNUM },
-	{ VIEW("rk_live_"), 12, 200, ALNUM },
-	{ VIEW("ghp_"), 16, 255, ALNUM },
-	{ VIEW("gho_"), 16, 255, ALNUM },
-	{ VIEW("ghu_"), 16, 255, ALNUM },
-	{ VIEW("ghs_"), 16, 255, ALNUM },
-	{ VIEW("ghr_"), 16, 255, ALNUM },
-	{ VIEW("github_pat_"), 16, 255, DASHED },
-	{ VIEW("glpat-"), 16, 255, DASHED },
-	{ VIEW("xoxa-"), 10, 255, DASHED | NEED_DIGIT },
-	{ VIEW("xoxb-"), 10, 255, DASHED | NEED_DIGIT },
-	{ VIEW("xoxe-"), 10, 255, DASHED | NEED_DIGIT },
-	{ VIEW("xoxo-"), 10, 255, DASHED | NEED_DIGIT },
-	{ VIEW("xoxp-"), 10, 255, DASHED | NEED_DIGIT },
-	{ VIEW("xoxr-"), 10, 255, DASHED | NEED_DIGIT },
-	{ VIEW("xoxs-"), 10, 255, DASHED | NEED_DIGIT },
-	{ VIEW("AKIA"), 16, 16, UPPER },
-	{ VIEW("ASIA"), 16, 16, UPPER },
-	{ VIEW("AIza"), 30, 60, DASHED },
-	{ VIEW("hf_"), 16, 100, ALNUM | NEED_DIGIT },
-	{ VIEW("npm_"), 30, 60, ALNUM },
-	{ VIEW("gsk_"), 20, 100, ALNUM | NEED_DIGIT },
-	{ VIEW("xai-"), 20, 200, ALNUM | NEED_DIGIT },
-	{ VIEW("pplx-"), 20, 100, ALNUM | NEED_DIGIT },
-	{ VIEW("tvly-"), 16, 100, DASHED | NEED_DIGIT },
-	{ VIEW("nvapi-"), 20, 200, DASHED | NEED_DIGIT },
-	{ VIEW("AKID"), 28, 60, ALNUM | NEED_DIGIT },
-	{ VIEW("LTAI"), 12, 28, ALNUM | NEED_DIGIT },
-	{ VIEW("ya29."), 20, 400, DASHED | DOTTED },
-	{ VIEW("AGE-SECRET-KEY-1"), 50, 70, UPPER },
+	{ "sk-", 12, 400, DASHED | NEED_DIGIT },
+	{ "sk_live_", 12, 200, ALNUM },
+	{ "sk_test_", 12, 200, ALNUM },
+	{ "rk_live_", 12, 200, ALNUM },
+	{ "rk_test_", 12, 200, ALNUM },
+	{ "whsec_", 20, 100, BASE64 },
+	{ "ghp_", 16, 255, ALNUM },
+	{ "gho_", 16, 255, ALNUM },
+	{ "ghu_", 16, 255, ALNUM },
+	{ "ghs_", 16, 255, ALNUM },
+	{ "ghr_", 16, 255, ALNUM },
+	{ "github_pat_", 16, 255, DASHED },
+	{ "glpat-", 16, 255, DASHED | DOTTED },
+	{ "gldt-", 16, 255, DASHED | DOTTED },
+	{ "glrt-", 16, 255, DASHED | DOTTED },
+	{ "glptt-", 16, 255, DASHED | DOTTED },
+	{ "glcbt-", 16, 255, DASHED | DOTTED },
+	{ "xapp-", 20, 255, DASHED | NEED_DIGIT },
+	{ "xoxa-", 10, 255, DASHED | NEED_DIGIT },
+	{ "xoxb-", 10, 255, DASHED | NEED_DIGIT },
+	{ "xoxc-", 10, 255, DASHED | NEED_DIGIT },
+	{ "xoxd-", 10, 255, DASHED | NEED_DIGIT },
+	{ "xoxe-", 10, 255, DASHED | NEED_DIGIT },
+	{ "xoxe.xox", 10, 255, DASHED | NEED_DIGIT },
+	{ "xoxo-", 10, 255, DASHED | NEED_DIGIT },
+	{ "xoxp-", 10, 255, DASHED | NEED_DIGIT },
+	{ "xoxr-", 10, 255, DASHED | NEED_DIGIT },
+	{ "xoxs-", 10, 255, DASHED | NEED_DIGIT },
+	{ "AKIA", 16, 16, UPPER },
+	{ "ASIA", 16, 16, UPPER },
+	{ "AIza", 30, 60, DASHED },
+	{ "AQ.", 40, 100, DASHED | NEED_DIGIT },
+	{ "GOCSPX-", 20, 60, DASHED },
+	{ "1//0", 40, 200, DASHED },
+	{ "hf_", 16, 100, ALNUM | NEED_DIGIT },
+	{ "api_org_", 20, 100, ALNUM | NEED_DIGIT },
+	{ "npm_", 30, 60, ALNUM },
+	{ "gsk_", 20, 100, ALNUM | NEED_DIGIT },
+	{ "xai-", 20, 200, ALNUM | NEED_DIGIT },
+	{ "pplx-", 20, 100, ALNUM | NEED_DIGIT },
+	{ "tvly-", 16, 100, DASHED | NEED_DIGIT },
+	{ "nvapi-", 20, 200, DASHED | NEED_DIGIT },
+	{ "AKID", 28, 60, ALNUM | NEED_DIGIT },
+	{ "AKLT", 28, 80, BASE64 | NEED_DIGIT },
+	{ "LTAI", 12, 28, ALNUM | NEED_DIGIT },
+	{ "bce-v3/ALTAK-", 40, 100, DASHED | BASE64 },
+	{ "ms-", 36, 36, DASHED | NEED_DIGIT },
+	{ "csk-", 30, 100, ALNUM | NEED_DIGIT },
+	{ "ctx7sk-", 20, 100, DASHED | NEED_DIGIT },
+	{ "sk_", 40, 100, ALNUM | NEED_DIGIT },
+	{ "fw_", 20, 60, ALNUM | NEED_DIGIT },
+	{ "fc-", 32, 32, ALNUM | NEED_DIGIT },
+	{ "r8_", 30, 60, ALNUM | NEED_DIGIT },
+	{ "jina_", 30, 100, DASHED | NEED_DIGIT },
+	{ "BSA", 24, 36, DASHED | NEED_DIGIT },
+	{ "e2b_", 30, 80, ALNUM | NEED_DIGIT },
+	{ "lsv2_", 30, 80, DASHED | NEED_DIGIT },
+	{ "bb_live_", 16, 80, DASHED | NEED_DIGIT },
+	{ "ATATT3x", 60, 400, DASHED | BASE64 },
+	{ "ATCTT3x", 60, 400, DASHED | BASE64 },
+	{ "SG.", 50, 80, DASHED | DOTTED },
+	{ "key-", 32, 32, ALNUM | NEED_DIGIT },
+	{ "dop_v1_", 60, 70, ALNUM },
+	{ "doo_v1_", 60, 70, ALNUM },
+	{ "dor_v1_", 60, 70, ALNUM },
+	{ "shpat_", 30, 50, ALNUM },
+	{ "shpca_", 30, 50, ALNUM },
+	{ "shppa_", 30, 50, ALNUM },
+	{ "shpss_", 30, 50, ALNUM },
+	{ "sq0atp-", 20, 60, DASHED },
+	{ "sq0csp-", 20, 60, DASHED },
+	{ "dapi", 32, 34, DASHED | NEED_DIGIT },
+	{ "hvs.", 24, 255, DASHED | NEED_DIGIT },
+	{ "hvb.", 24, 255, DASHED | NEED_DIGIT },
+	{ "dt0c01.", 60, 120, UPPER | DOTTED },
+	{ "dp.pt.", 30, 60, ALNUM | NEED_DIGIT },
+	{ "dp.st.", 30, 80, DASHED | DOTTED | NEED_DIGIT },
+	{ "lin_api_", 30, 60, ALNUM },
+	{ "ntn_", 40, 60, ALNUM | NEED_DIGIT },
+	{ "secret_", 43, 43, ALNUM | NEED_DIGIT },
+	{ "pat", 79, 79, ALNUM | DOTTED | NEED_DIGIT },
+	{ "pypi-", 50, 300, DASHED },
+	{ "rubygems_", 40, 60, ALNUM | NEED_DIGIT },
+	{ "dckr_pat_", 20, 60, DASHED },
+	{ "sbp_", 30, 60, ALNUM | NEED_DIGIT },
+	{ "sntrys_", 40, 300, BASE64 | DASHED },
+	{ "sntryu_", 40, 100, ALNUM },
+	{ "glsa_", 30, 80, DASHED | NEED_DIGIT },
+	{ "glc_", 40, 300, BASE64 | NEED_DIGIT },
+	{ "figd_", 30, 80, DASHED },
+	{ "phx_", 30, 80, ALNUM | NEED_DIGIT },
+	{ "pscale_tkn_", 30, 80, DASHED },
+	{ "pscale_pw_", 30, 80, DASHED },
+	{ "NRAK-", 24, 40, UPPER },
+	{ "PMAK-", 50, 80, DASHED },
+	{ "HRKU-", 30, 80, DASHED },
+	{ "tskey-", 20, 100, DASHED | NEED_DIGIT },
+	{ "ya29.", 20, 400, DASHED | DOTTED },
+	{ "AGE-SECRET-KEY-1", 50, 70, UPPER },
 };
 
 static bool in_chars(char c, int chars)
@@ -78,6 +145,8 @@ static bool in_chars(char c, int chars)
 		return true;
 	if (c == '.')
 		return chars & DOTTED;
+	if (c == '+' || c == '/' || c == '=')
+		return chars & BASE64;
 	if (c == '-' || c == '_')
 		return chars & DASHED;
 	return is_letter(c) && !(chars & UPPER);
@@ -107,21 +176,33 @@ static bool ends_word(struct view rest)
 	return rest.n == 0 || !in_chars(rest.p[0], DASHED);
 }
 
+/* May a prefix with a dot, or a slash behind a digit, have begun with this word? */
+static bool goes_on(struct view v, size_t word)
+{
+	return word <= WORD_MAX && word + 1 < v.n &&
+	       (v.p[word] == '.' || (v.p[word] == '/' && is_digit(v.p[word - 1])));
+}
+
 static size_t vendor_span(struct view v)
 {
 	size_t word = span_of(view_cut(v, VENDOR_MIN), DASHED);
 
-	/* Most words are shorter than any key; "ya29." goes on behind its dot. */
-	if (word < VENDOR_MIN && (word == v.n || v.p[word] != '.'))
+	/* Most words are shorter than any key; "ya29." goes on behind its dot, "1//0" its slash. */
+	if (word < VENDOR_MIN && !goes_on(v, word))
 		return 0;
 	for (size_t i = 0; i < COUNT(vendors); i++) {
-		struct view prefix = vendors[i].prefix;
+		if (vendors[i].prefix[0] != v.p[0] || vendors[i].prefix[1] != v.p[1])
+			continue;
+
+		struct view prefix = view_of(vendors[i].prefix);
 		struct view tail = view_from(v, prefix.n);
 
-		if (prefix.p[0] != v.p[0] || !view_starts(v, prefix))
+		if (!view_starts(v, prefix))
 			continue;
 		size_t n = span_of(view_cut(tail, vendors[i].max + 1), vendors[i].chars);
 
+		while (n > 0 && tail.p[n - 1] == '.') /* of the sentence */
+			n--;
 		if (n >= vendors[i].min && n <= vendors[i].max && ends_word(view_from(tail, n)) &&
 			(!(vendors[i].chars & NEED_DIGIT) || has_digit(view_cut(tail, n))))
 			return prefix.n + n;
@@ -164,13 +245,71 @@ static size_t dotted_span(struct view v)
 	return span_of(view_cut(v, 17), ALNUM) == 16 && ends_word(view_from(v, 16)) ? 49 : 0;
 }
 
+/* A Telegram bot's token: its number, a colon, 35 more; "bot" stands before it in URLs. */
+static size_t telegram_span(struct view v)
+{
+	size_t at = v.p[0] == 'b' && view_starts(v, VIEW("bot")) ? 3 : 0, from = at, n;
+
+	while (at < v.n && at < from + 12 && is_digit(v.p[at]))
+		at++;
+	if (at < from + 8 || at == v.n || v.p[at] != ':')
+		return 0;
+	n = span_of(view_cut(view_from(v, at + 1), 36), DASHED);
+	return n == 35 ? at + 1 + n : 0;
+}
+
+/* A Discord bot's token: its number in base64, a time and a sum. */
+static size_t discord_span(struct view v)
+{
+	size_t first, second, third;
+
+	if (v.p[0] < 'M' || v.p[0] > 'O')
+		return 0;
+	first = span_of(view_cut(v, 31), DASHED);
+	if (first < 23 || first > 30 || first == v.n || v.p[first] != '.')
+		return 0;
+	v = view_from(v, first + 1);
+	second = span_of(view_cut(v, 8), DASHED);
+	if (second < 6 || second > 7 || second == v.n || v.p[second] != '.')
+		return 0;
+	third = span_of(view_cut(view_from(v, second + 1), 60), DASHED);
+	return third >= 27 ? first + 1 + second + 1 + third : 0;
+}
+
 size_t shape_key(struct view v)
 {
 	size_t n = vendor_span(v);
 
 	if (n == 0)
 		n = jwt_span(v);
-	return n > 0 ? n : dotted_span(v);
+	if (n == 0)
+		n = dotted_span(v);
+	if (n == 0)
+		n = telegram_span(v);
+	return n > 0 ? n : discord_span(v);
+}
+
+/* Addresses that need no other key: who knows one may post there. */
+size_t shape_hook(struct view v, size_t *head)
+{
+	static const struct view hooks[] = {
+		VIEW("hooks.slack.com/services/"),
+		VIEW("discord.com/api/webhooks/"),
+		VIEW("discordapp.com/api/webhooks/"),
+		VIEW("open.feishu.cn/open-apis/bot/v2/hook/"),
+		VIEW("open.larksuite.com/open-apis/bot/v2/hook/"),
+	};
+
+	for (size_t i = 0; i < COUNT(hooks); i++) {
+		size_t n = hooks[i].n;
+
+		if (v.p[0] != hooks[i].p[0] || !view_starts(v, hooks[i]))
+			continue;
+		*head = n;
+		n = span_of(view_from(v, n), DASHED | BASE64);
+		return n >= 16 ? n : 0;
+	}
+	return 0;
 }
 
 /* --- Basic ----------------------------------------------------------------------------------- */

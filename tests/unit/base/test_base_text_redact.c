@@ -213,6 +213,66 @@ static void vendors_and_tokens(void **state)
 	check(rows, COUNT(rows));
 }
 
+/* A prefix each, as the vendors publish them; what stands behind it is made up. */
+static void keys_of_every_vendor(void **state)
+{
+	static const char *const keys[] = { "rk_test_" HEX32, "whsec_" HEX32 "+/=", "gldt-" HEX32,
+		"glrt-" HEX32 ".01." HEX32, "glptt-" HEX32, "xapp-1-A0-" HEX32, "xoxd-" HEX32,
+		"xoxe.xoxp-1-" HEX32, "AQ." HEX32 HEX32, "GOCSPX-" HEX32, "1//0" HEX32 HEX32,
+		"api_org_" HEX32, "AKLT" HEX32, "bce-v3/ALTAK-" HEX32 "/" HEX32,
+		"ms-01234567-0123-0123-0123-0123456789ab", "csk-" HEX32, "ctx7sk-" HEX32,
+		"sk_" HEX32 HEX32, "fw_" HEX32, "fc-" HEX32, "r8_" HEX32, "jina_" HEX32,
+		"BSA" HEX32, "e2b_" HEX32, "lsv2_pt_" HEX32 "_0a", "bb_live_" HEX32,
+		"ATATT3x" HEX32 HEX32 "=0A", "SG." HEX32 "." HEX32, "key-" HEX32,
+		"dop_v1_" HEX32 HEX32, "shpat_" HEX32, "sq0atp-" HEX32, "dapi" HEX32 "-2",
+		"hvs." HEX32, "dp.pt." HEX32, "dp.st.dev." HEX32, "lin_api_" HEX32,
+		"ntn_" HEX32 "0123456789", "pypi-" HEX32 HEX32, "rubygems_" HEX32 "01234567",
+		"dckr_pat_" HEX32, "sbp_" HEX32, "sntrys_" HEX32 HEX32, "glsa_" HEX32 "_01",
+		"glc_" HEX32 HEX32, "figd_" HEX32, "phx_" HEX32, "pscale_tkn_" HEX32,
+		"PMAK-" HEX32 HEX32, "HRKU-" HEX32, "tskey-auth-" HEX32,
+		"123456789:AAabcdefghijklmnopqrstuvwxyz-_01234",
+		"MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.0123456789abcdef0123456789ab" };
+	struct str in = STR_INIT(1 << 10), want = STR_INIT(1 << 10);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		struct row row;
+
+		str_reset(&in);
+		str_reset(&want);
+		str_addf(&in, "the key %s, and \"%s\" (%s). End %s.", keys[i], keys[i], keys[i],
+			keys[i]);
+		str_adds(&want,
+			"the key [redacted], and \"[redacted]\" ([redacted]). End [redacted].");
+		row = (struct row){ str_cstr(&in), str_cstr(&want) };
+		check(&row, 1);
+	}
+	str_release(&in);
+	str_release(&want);
+}
+
+static void addresses_that_are_keys(void **state)
+{
+	static const struct row rows[] = {
+		{ "post to https://hooks.slack.com/services/T01/B01/0123456789abcdef failed",
+			"post to https://hooks.slack.com/services/[redacted] failed" },
+		{ "\"https://discord.com/api/webhooks/123456789/a-b_0123456789\"",
+			"\"https://discord.com/api/webhooks/[redacted]\"" },
+		{ "https://open.feishu.cn/open-apis/bot/v2/hook/01234567-0123-0123",
+			"https://open.feishu.cn/open-apis/bot/v2/hook/[redacted]" },
+		{ "https://api.telegram.org/bot123456789:AAabcdefghijklmnopqrstuvwxyz-_01234/getMe",
+			"https://api.telegram.org/[redacted]/getMe" },
+		{ "AccountName=x;AccountKey=0123+/456789==;End=y",
+			"AccountName=x;AccountKey=[redacted];End=y" },
+		{ "https://hooks.slack.com/services/ and bot12:30, 123456789:80, bot123456789",
+			NULL },
+		{ "MONOSPACE.font, Nothing.else.matters, key-value ms-settings dapi pat.x", NULL },
+	};
+
+	(void)state;
+	check(rows, COUNT(rows));
+}
+
 static void urls_and_data(void **state)
 {
 	static const struct row rows[] = {
@@ -419,6 +479,8 @@ int main(void)
 		cmocka_unit_test(headers),
 		cmocka_unit_test(assignments),
 		cmocka_unit_test(vendors_and_tokens),
+		cmocka_unit_test(keys_of_every_vendor),
+		cmocka_unit_test(addresses_that_are_keys),
 		cmocka_unit_test(urls_and_data),
 		cmocka_unit_test(private_keys),
 		cmocka_unit_test(chinese),
