@@ -45,7 +45,7 @@ class Conversation(Case):
         self.assertIn("second", said)
         self.assertNotIn("first", said)
 
-    def test_compact_is_stopped_within_a_second(self):
+    def test_compact_is_stopped_at_once(self):
         self.sim.script({"text": "long " * 700}, {"text": "short"}, {"stall": True}, {"text": "fine"})
         self.ask("first")
         self.ask("second")

@@ -15,7 +15,7 @@ import threading
 import time
 import unittest
 
-from harness import BUILD, HOOKS, Case, alive, main, wait_for
+from harness import BUILD, HOOKS, PATIENCE, Case, alive, main, wait_for
 
 TOOL = os.path.join(BUILD, "tools", "kairo-tool")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -379,7 +379,7 @@ class Fence(unittest.TestCase):
                 with open("/proc/%d/oom_score_adj" % running(n)[0]) as f:
                     self.assertEqual(f.read(), "1000\n")
                 os.close(line)
-                p.wait(20)
+                p.wait(PATIENCE)
         self.each(check)
 
     # --- Ending ---
@@ -396,8 +396,8 @@ class Fence(unittest.TestCase):
                 n = 100000 + os.getpid() % 100000
                 p, line = self.begin_tree(base, uid, namespaces, kind, n)
                 os.close(line)
-                self.assertEqual(p.wait(20), 143)
-                wait_for(lambda: not running(str(n)), "the tree to be gone", 2)
+                self.assertEqual(p.wait(PATIENCE), 143)
+                wait_for(lambda: not running(str(n)), "the tree to be gone")
         self.each(check)
 
     def test_a_namespace_ends_with_whoever_made_it(self):
@@ -408,7 +408,7 @@ class Fence(unittest.TestCase):
             p, line = self.begin_tree(base, uid, namespaces, "--fenced", n)
             p.kill()
             p.wait()
-            wait_for(lambda: not running(str(n)), "the tree to be gone", 5)
+            wait_for(lambda: not running(str(n)), "the tree to be gone")
             os.close(line)
         self.each(check)
 
@@ -418,21 +418,19 @@ class Fence(unittest.TestCase):
             code, out = self.run_in(base, uid, namespaces, argv=[
                 "sh", "-c", "setsid sleep %d >/dev/null 2>&1 & (setsid nohup sleep %d &) ; exit 7" % (n, n)])
             self.assertEqual(code, 7, out)
-            wait_for(lambda: not running(str(n)), "what it left to be gone", 2)
+            wait_for(lambda: not running(str(n)), "what it left to be gone")
         self.each(check)
 
     def test_a_fork_bomb_is_held_and_ends(self):
         def check(uid, namespaces, base):
             if uid == 0 and not namespaces:
                 return  # nothing holds root then, as the manual says
-            began = time.monotonic()
-            code, _ = self.run_in(base, uid, namespaces, argv=["sh", "-c", "b() { b | b & }; b; sleep 2"])
-            self.assertLess(time.monotonic() - began, 30)
+            me = "b() { b | b & }; b; sleep 2 # %d" % os.getpid()
+            code, _ = self.run_in(base, uid, namespaces, argv=["sh", "-c", me])
             self.assertIn(code, (0, 2, 143))
             # The machine has room for others all the time, and afterwards nothing of it is left.
             self.assertEqual(subprocess.run(["true"], timeout=30).returncode, 0)
-            me = "b() { b | b & }; b; sleep 2"
-            wait_for(lambda: not running(me), "the bomb to be gone", 5)
+            wait_for(lambda: not running(me), "the bomb to be gone")
         self.each(check)
 
     def test_a_command_cannot_cancel_itself(self):
@@ -555,7 +553,7 @@ class Denied(Case):
                 self.kairo.kill()
             else:
                 self.sim.inject("/stop")
-            wait_for(lambda: not running(n), "the tree to be gone", 5)
+            wait_for(lambda: not running(n), "the tree to be gone")
             if not killed:
                 self.kairo.idle()
 

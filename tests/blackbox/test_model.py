@@ -223,9 +223,9 @@ class Answers(Model):
         self.sim.script({"status": 429, "headers": {"Retry-After": "25"}}, {"text": "fine"})
         self.sim.inject("go")
         wait_for(lambda: "attempt 2 in 25000 ms" in self.kairo.log(), "the attempt to be put off")
-        self.kairo.turn_clock(24000)
+        self.kairo.turn_clock(5000)
         self.assertEqual(len(self.sim.model_requests()), 1)
-        self.kairo.turn_clock(1000)
+        self.kairo.turn_clock(20000)
         self.sim.wait("sent", 1)
         self.assertEqual(self.sim.texts(), ["fine"])
 
@@ -270,9 +270,11 @@ class Away(Case):
         self.assertLess(len(self.sim.texts()[0]), 400)
 
     def closed_port(self):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            return s.getsockname()[1]
+        """Nobody listens on it; it stays bound, so that nobody else gets it."""
+        s = socket.socket()
+        self.addCleanup(s.close)
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
     def unset(self, key):
         path = os.path.join(self.kairo.dir, "config.toml")

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import urllib.request
 
-from harness import BUILD, Case, main, wait_for
+from harness import BUILD, PATIENCE, Case, main, wait_for
 from npm_tools import find_node, install
 
 SERVER = {"@dwmkerr/mock-llm": "0.1.29"}
@@ -29,29 +29,35 @@ def rule(body, match="@", status=200, **more):
 class RealModel(Case):
     def setUp(self):
         super().setUp()
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
-        config = os.path.join(self.folder, "server.yaml")
-        with open(config, "w") as f:
+        self.config = os.path.join(self.folder, "server.yaml")
+        with open(self.config, "w") as f:
             json.dump({"rules": [rule(answer("hello from outside"))],
                        "streaming": {"chunkSize": 3, "chunkIntervalMs": 1}}, f)
-        with open(os.path.join(self.folder, "server.log"), "wb") as log:
-            server = subprocess.Popen([NODE, MAIN, "--config", config], cwd=self.folder, stdout=log, stderr=log,
-                                      stdin=subprocess.DEVNULL,
-                                      env={"PATH": os.environ["PATH"], "HOST": "127.0.0.1", "PORT": str(self.port)})
-        self.addCleanup(server.wait, 20)
-        self.addCleanup(server.terminate)
+        self.serve()
         wait_for(self.ready, "the server to be ready")
         self.kairo.config(model__base_url=self.url("/v1"), model__name="first-model")
         self.kairo.run("config", "set", "model.api_key", "--stdin", stdin=KEY.encode())
+
+    def serve(self):
+        """On a port that is free: it takes no socket from us, and cannot look for one."""
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        with open(os.path.join(self.folder, "server.log"), "wb") as log:
+            self.server = subprocess.Popen([NODE, MAIN, "--config", self.config], cwd=self.folder, stdout=log, stderr=log,
+                                           stdin=subprocess.DEVNULL,
+                                           env={"PATH": os.environ["PATH"], "HOST": "127.0.0.1", "PORT": str(self.port)})
+        self.addCleanup(self.server.wait, PATIENCE)
+        self.addCleanup(self.server.terminate)
 
     def url(self, path):
         return "http://127.0.0.1:%d%s" % (self.port, path)
 
     def ready(self):
+        if self.server.poll() is not None:  # somebody else was faster with the port
+            self.serve()
         try:
-            with urllib.request.urlopen(self.url("/ready"), timeout=5) as r:
+            with urllib.request.urlopen(self.url("/ready"), timeout=PATIENCE) as r:
                 return r.status == 200
         except OSError:
             return False
@@ -62,7 +68,7 @@ class RealModel(Case):
         for method, data in (("DELETE", None), ("PATCH", body)):
             request = urllib.request.Request(self.url("/config"), data, {"Content-Type": "application/json"},
                                              method=method)
-            urllib.request.urlopen(request, timeout=20).read()
+            urllib.request.urlopen(request, timeout=PATIENCE).read()
 
     def test_streams(self):
         self.kairo.start()

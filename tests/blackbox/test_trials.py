@@ -4,9 +4,8 @@ import json
 import os
 import re
 import signal
-import time
 
-from harness import HOOKS, Case, Sim, alive, command_of, descendants, main, needs_hooks, stalled, wait_for
+from harness import HOOKS, STOP_MS, Case, Sim, alive, command_of, descendants, main, needs_hooks, stalled, wait_for
 from terminal import Terminal
 
 
@@ -175,9 +174,10 @@ class Tools(Case):
         self.begin()
         self.sim.inject("waits")
         wait_for(lambda: self.kairo.status()["queue"]["waiting"] == 1, "the next message")
-        before = time.monotonic()
-        answer = self.ask("/stop")[0]
-        self.assertLess(time.monotonic() - before, 5)
+        before = len(self.sim.sent())
+        self.sim.inject("/stop")
+        self.sim.wait("sent", before + 1, STOP_MS / 1000)
+        answer = self.sim.texts()[before]
         self.assertIn("Stopped", answer)
         self.assertIn("1 still waiting", answer)
         self.gone()

@@ -22,7 +22,7 @@ const control = async (name, body) => {
 	assert.ok(answer.ok, name + ': ' + json.error);
 	return json;
 };
-const waitFor = (what, count) => control(`wait?what=${what}&count=${count}&ms=20000`);
+const waitFor = (what, count) => control(`wait?what=${what}&count=${count}&ms=120000`);
 const count = async what => (await control('state')).counts[what];
 const quietly = async run => {      // it writes QR codes and progress to its standard output
 	const write = process.stdout.write;

@@ -747,7 +747,7 @@ static pid_t wait_child_of(pid_t parent)
 	const struct timespec pause = { .tv_nsec = 2000000 };
 	pid_t pid = 0;
 
-	for (int i = 0; i < 5000 && pid == 0; i++) {
+	for (int i = 0; i < 30000 && pid == 0; i++) {
 		(void)nanosleep(&pause, NULL);
 		pid = child_of(parent);
 	}
@@ -759,7 +759,7 @@ static bool gone(pid_t pid)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
 
-	for (int i = 0; i < 5000; i++) {
+	for (int i = 0; i < 30000; i++) {
 		if (kill(pid, 0) < 0 && errno == ESRCH)
 			return true;
 		(void)nanosleep(&pause, NULL);
