@@ -34,7 +34,7 @@ class RealModel(Case):
             json.dump({"rules": [rule(answer("hello from outside"))],
                        "streaming": {"chunkSize": 3, "chunkIntervalMs": 1}}, f)
         self.serve()
-        wait_for(self.ready, "the server to be ready")
+        wait_for(self.ready, "the server to be ready", 3 * PATIENCE)
         self.kairo.config(model__base_url=self.url("/v1"), model__name="first-model")
         self.kairo.run("config", "set", "model.api_key", "--stdin", stdin=KEY.encode())
 
