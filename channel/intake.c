@@ -413,6 +413,7 @@ int intake_batch(void *arg, const struct chan_msg *msgs, size_t n, struct err *e
 	struct control *c = arg;
 	bool ok = true;
 
+	outbox_settle(c->outbox);
 	for (size_t i = 0; i < n; i++)
 		if (one_message(c, &msgs[i], ok, ok ? e : NULL) < 0)
 			ok = false;

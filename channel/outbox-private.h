@@ -34,6 +34,7 @@ struct outbox {
 	struct part part; /* in flight */
 	char token[CHAN_TOKEN_MAX + 1];
 	bool stopped; /* it belongs to what /stop ended */
+	int64_t landed_at;
 	enum chan_outcome outcome;
 	char message_id[32];
 	char why[200];

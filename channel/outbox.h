@@ -33,8 +33,9 @@ struct outbox;
 
 int outbox_cap(enum part_kind kind); /* the last send of a window that a kind may use */
 
-/* A question's part met its fate: shown (accepted), or it never will be. From the loop. */
-typedef void outbox_question_cb(void *arg, int64_t part, bool shown);
+/* A question's part met its fate: shown (accepted, and when that was heard), or it never will be
+ * (-1). From the loop. */
+typedef void outbox_question_cb(void *arg, int64_t part, int64_t shown_at);
 
 /* Heals what a crash left: a part in flight waits again, or is unknown after its last attempt.
  * Sends nothing before outbox_run. */
@@ -46,6 +47,8 @@ void outbox_run(struct outbox *o);
 void outbox_halt(struct outbox *o, void (*cb)(void *), void *arg);
 bool outbox_flying(const struct outbox *o);
 void outbox_kick(struct outbox *o);
+/* What has landed is stored, if it can be: what came in behind it may answer it. */
+void outbox_settle(struct outbox *o);
 void outbox_link(struct outbox *o, enum chan_link link);
 /* A turn works for this user: shown while it does. NULL: for none. */
 void outbox_typing(struct outbox *o, const char *user);

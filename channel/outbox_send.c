@@ -34,7 +34,7 @@ static void tell_questions(struct outbox *o)
 		o->nnews--;
 		if (o->on_question)
 			o->on_question(o->question_arg, o->news[o->nnews].part,
-				o->news[o->nnews].shown);
+				o->news[o->nnews].shown ? o->landed_at : -1);
 	}
 }
 
@@ -214,6 +214,7 @@ static void land(struct outbox *o, enum chan_outcome what, const char *message_i
 {
 	outbox_file_close(o);
 	o->flight = FLIGHT_LANDED;
+	o->landed_at = loop_now(o->room->loop);
 	o->outcome = what;
 	o->stopped = false;
 	(void)copy_z(o->message_id, sizeof(o->message_id), view_of(message_id ? message_id : ""));
@@ -518,6 +519,14 @@ static void failed(struct outbox *o, const struct err *e)
 	timer_arm(o->timer, STORE_RETRY_MS);
 }
 
+void outbox_settle(struct outbox *o)
+{
+	struct err e = ERR_INIT;
+
+	if (o->flight == FLIGHT_LANDED && settle(o, &e) < 0)
+		failed(o, &e);
+}
+
 void outbox_step(struct outbox *o)
 {
 	struct err e = ERR_INIT;
@@ -529,10 +538,9 @@ void outbox_step(struct outbox *o)
 		shout(o);
 		return;
 	}
-	if (o->flight == FLIGHT_LANDED && settle(o, &e) < 0) {
-		failed(o, &e);
+	outbox_settle(o);
+	if (o->flight == FLIGHT_LANDED)
 		return;
-	}
 	if (o->sweep && o->spool)
 		spool_sweep(o->spool);
 	o->sweep = false;

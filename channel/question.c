@@ -131,7 +131,7 @@ static void questions_on_timer(void *arg)
 
 /* --- Asking ----------------------------------------------------------------------------------- */
 
-static void questions_on_part(void *arg, int64_t part, bool shown)
+static void questions_on_part(void *arg, int64_t part, int64_t shown_at)
 {
 	struct questions *q = arg;
 
@@ -140,9 +140,9 @@ static void questions_on_part(void *arg, int64_t part, bool shown)
 
 		if (it->state != Q_ASKED || it->part != part)
 			continue;
-		step(q, it, shown ? Q_SHOWN : Q_FAILED);
-		it->shown_at = loop_now(q->room->loop);
-		it->deadline = it->shown_at + it->ms;
+		step(q, it, shown_at >= 0 ? Q_SHOWN : Q_FAILED);
+		it->shown_at = shown_at;
+		it->deadline = loop_now(q->room->loop) + it->ms;
 	}
 	rearm(q);
 }

@@ -19,15 +19,17 @@ struct fix {
 	struct outbox *o;
 	int64_t asked;
 	int shown, unshown;
+	int64_t shown_at;
 };
 
-static void on_question(void *arg, int64_t part, bool shown)
+static void on_question(void *arg, int64_t part, int64_t shown_at)
 {
 	struct fix *f = arg;
 
 	assert_int_equal(f->asked, part);
-	f->shown += shown;
-	f->unshown += !shown;
+	f->shown += shown_at >= 0;
+	f->unshown += shown_at < 0;
+	f->shown_at = shown_at;
 }
 
 static void open_outbox(struct fix *f)
@@ -276,6 +278,24 @@ static void a_question_shown_is_told(void **state)
 	settle(f->w.loop);
 	assert_int_equal(1, f->shown);
 	assert_int_equal(0, f->unshown);
+}
+
+static void a_slow_disk_does_not_make_a_question_later(void **state)
+{
+	struct fix *f = *state;
+	int64_t landed;
+
+	f->w.wire.hold = true;
+	assert_int_equal(0, outbox_add(f->o, OWNER, PART_QUESTION, 9, VIEW("?"), &f->asked, NULL));
+	outbox_kick(f->o);
+	settle(f->w.loop);
+	landed = loop_now(f->w.loop);
+	fake_land(&f->w.wire, CHAN_ACCEPTED);
+	f->w.clock.mono += 700;
+	assert_int_equal(0, f->shown);
+	outbox_settle(f->o);
+	assert_int_equal(1, f->shown);
+	assert_int_equal(landed, f->shown_at);
 }
 
 static void an_answer_parked_whole_is_announced_once(void **state)
@@ -906,6 +926,7 @@ int main(void)
 		T(each_kind_has_its_own_ceiling),
 		T(a_question_without_a_send_left_is_told_at_once),
 		T(a_question_shown_is_told),
+		T(a_slow_disk_does_not_make_a_question_later),
 		T(an_answer_parked_whole_is_announced_once),
 		T(sends_of_replayed_windows_are_kept_over_a_restart),
 		T(the_same_token_pays_again_for_a_new_message),
