@@ -897,7 +897,7 @@ static void an_endless_answer_is_cut_off_and_says_so(void **state)
 static void an_answer_that_formats_to_nothing_is_told_as_empty(void **state)
 {
 	static const char *const nothing[] = { "", " \n\n ", "<think>all of it</think>",
-		"\\`\\`\\`" };
+		"```\n```" };
 	struct fix *f = *state;
 	bool empty = true;
 
