@@ -186,7 +186,7 @@ static int set_up(struct db *d, struct err *e)
 		"PRAGMA trusted_schema=OFF;"
 		"PRAGMA secure_delete=ON;" /* context tokens are deleted for good */
 		"PRAGMA temp_store=MEMORY;"
-		"PRAGMA cache_size=-1024;"
+		"PRAGMA cache_size=-256;"
 		"PRAGMA journal_size_limit=4194304;"; /* LOG_SIZE, after a checkpoint */
 	struct stmt *s = NULL;
 	bool wal;
