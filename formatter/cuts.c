@@ -208,15 +208,14 @@ static size_t url_at(struct view v, size_t at)
 /* A line that looks like a fence though it stands where it is none: too far in, or in code. */
 static bool is_fence_line(struct view line)
 {
-	size_t n = 0;
-
 	if (!is_fence_run(line) || line.n > FENCE_LINE_MAX)
 		return false;
 	while (line.n > 0 && line.p[0] == ' ')
 		line = view_from(line, 1);
-	while (n < line.n && line.p[n] == line.p[0])
-		n++;
-	return line.p[0] == '~' || !memchr(line.p + n, '`', line.n - n);
+	if (line.p[0] == '~')
+		return true;
+	line = view_from(line, run_of(line, 0));
+	return view_find(line, '`') == line.n;
 }
 
 /* Would a part that begins here begin with a heading, a quote, a row or a list item? */
@@ -266,15 +265,6 @@ static void keep_together(struct cuts *c, size_t from, size_t to)
 		lower(c, at, CUT_SPAN);
 }
 
-static size_t run_at(struct view v, size_t at)
-{
-	size_t n = 1;
-
-	while (at + n < v.n && v.p[at + n] == v.p[at])
-		n++;
-	return n;
-}
-
 /* Bold, code and links of one line are not torn if there is another place. */
 static void mark_spans(struct cuts *c, size_t from, size_t to)
 {
@@ -284,7 +274,7 @@ static void mark_spans(struct cuts *c, size_t from, size_t to)
 	for (size_t at = from; at < to; at += n) {
 		n = 1;
 		if (v.p[at] == '`' || v.p[at] == '*')
-			n = run_at(v, at);
+			n = run_of(v, at);
 		if (v.p[at] == '`' && n <= TICKS) {
 			if (ticks[n] > 0)
 				keep_together(c, ticks[n] - 1, at + n);

@@ -43,6 +43,15 @@ static inline size_t skip_to(const unsigned char table[256], struct view v, size
 		at++;
 	return at;
 }
+/* How many bytes like the one at `at` stand there; 0 at the end. */
+static inline size_t run_of(struct view v, size_t at)
+{
+	size_t n = 0;
+
+	while (at + n < v.n && v.p[at + n] == v.p[at])
+		n++;
+	return n;
+}
 /* Part of a view, no call either. */
 static inline struct view part_of(struct view v, size_t from, size_t to)
 {

@@ -80,15 +80,6 @@ bool inline_cjk(cmark_node *n)
 
 /* --- What could pair up ---------------------------------------------------------------------- */
 
-static size_t run_of(struct view v, size_t at, char c)
-{
-	size_t n = 0;
-
-	while (at + n < v.n && v.p[at + n] == c)
-		n++;
-	return n;
-}
-
 /* Does the ~~ at v.p[at] begin (or end) struck text? At the edge of a node something else stands.
  */
 static bool strike_turns(struct view v, size_t at, bool open)
@@ -131,10 +122,10 @@ static void count_text(struct pairs *p, struct view v)
 	for (size_t at = skip_to(marks, v, 0); at < v.n; at = skip_to(marks, v, at + n)) {
 		n = 1;
 		if (v.p[at] == '~') {
-			n = run_of(v, at, '~');
+			n = run_of(v, at);
 			count_tildes(p, v, at, n);
 		} else if (v.p[at] == '`') {
-			n = run_of(v, at, '`');
+			n = run_of(v, at);
 			p->ticks++;
 		} else {
 			count_char(p, v.p[at] == '\xef' ? shielded(view_from(v, at)) : v.p[at]);
@@ -248,7 +239,7 @@ static size_t put_bare_url(struct span *s, struct view v)
 
 static size_t put_tildes(struct span *s, struct view v, size_t at)
 {
-	size_t n = run_of(v, at, '~');
+	size_t n = run_of(v, at);
 
 	if (n == 2 && (s->strike || s->struck < span_pairs(s)->strikes) &&
 		strike_turns(v, at, s->strike)) {

@@ -272,11 +272,7 @@ static bool is_literal_star(const struct shielder *s, size_t n, uint32_t before,
  * letter outside make the run point the wrong way. A joiner makes the punctuation a letter. */
 static size_t put_stars(struct shielder *s, size_t at)
 {
-	size_t n = 0;
-
-	while (at + n < s->in.n && s->in.p[at + n] == '*')
-		n++;
-
+	size_t n = run_of(s->in, at);
 	uint32_t before = cp_before(s->in, at), after = cp_at(s->in, at + n);
 	bool inner = !cp_space(before) && !cp_space(after), join = n >= 2 && inner;
 	bool left = join && cp_punct(before), right = join && cp_punct(after);
@@ -335,13 +331,10 @@ static bool in_word(const struct shielder *s, size_t at)
 static size_t literal_under(const struct shielder *s, size_t at)
 {
 	struct view v = view_from(s->in, at);
-	size_t n = 0;
 
 	if (in_word(s, at))
 		return 0;
-	while (n < v.n && v.p[n] == '_')
-		n++;
-	return is_amid(cp_before(s->in, at), cp_at(v, n)) ? n : dunder(v);
+	return is_amid(cp_before(s->in, at), cp_at(v, run_of(v, 0))) ? run_of(v, 0) : dunder(v);
 }
 
 /* Bytes of the input dealt with at a character that may need it, 0 when it does not. */

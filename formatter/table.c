@@ -35,16 +35,13 @@ struct table {
 /* Bytes of the code span at v.p, or of the run of backticks if nothing ends it. */
 static size_t code_or_ticks(struct view v, bool unclosed[TICKS_MAX + 1])
 {
-	size_t len = 0, at, n;
+	size_t len = run_of(v, 0), at, n;
 
-	while (len < v.n && v.p[len] == '`')
-		len++;
 	if (len > TICKS_MAX || unclosed[len])
 		return len;
 	for (at = len; at < v.n; at += n) {
 		at += view_find(view_from(v, at), '`');
-		for (n = 0; at + n < v.n && v.p[at + n] == '`'; n++)
-			;
+		n = run_of(v, at);
 		if (n == len)
 			return at + n;
 		if (n == 0)
