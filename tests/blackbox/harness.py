@@ -225,7 +225,7 @@ class Sim:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(20)
+                self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -382,7 +382,7 @@ cdn_url = "%s"
             if p.poll() is None:
                 p.terminate()
                 try:
-                    p.wait(20)
+                    p.wait(PATIENCE)
                 except subprocess.TimeoutExpired:
                     p.kill()
                     p.wait()

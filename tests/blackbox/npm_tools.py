@@ -38,7 +38,7 @@ def program(*names):
 
 def version(node):
     try:
-        text = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=20).stdout
+        text = subprocess.run([node, "--version"], capture_output=True, text=True, timeout=60).stdout
     except OSError:
         return (0, 0)
     found = re.match(r"v(\d+)\.(\d+)", text)
