@@ -125,7 +125,10 @@ static int open_parts(struct control *c, const struct control_env *env, struct e
 		.on_event = asks_event,
 		.arg = c };
 
+	/* Another bot's tokens are of no use to this one, and a login makes another bot. */
 	if (sql_migrate(c->room.db, e) < 0 ||
+		sql_run(c->room.db, e, "DELETE FROM channel_peer WHERE bot <> ?", "s",
+			c->room.bot) < 0 ||
 		sql_meta(c->room.db, "server_ms", &c->room.server_ms, e) < 0 ||
 		outbox_open(&c->outbox, &c->room, e) < 0 || media_open(&c->media, &m, e) < 0)
 		return -1;

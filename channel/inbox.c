@@ -243,9 +243,7 @@ int inbox_prune(const struct room *r, struct err *e)
 {
 	int64_t old = room_age(r) - KEEP_MS;
 
-	/* Another bot's tokens are of no use to this one, and a login makes another bot. */
-	if (prune_seen(r, e) < 0 ||
-		sql_run(r->db, e, "DELETE FROM channel_peer WHERE bot <> ?", "s", r->bot) < 0)
+	if (prune_seen(r, e) < 0)
 		return -1;
 	return sql_run(r->db, e,
 		"DELETE FROM channel_inbox WHERE state > 1 AND (ended_at < ? OR seq <="
