@@ -503,6 +503,7 @@ class Relogin(LoginCase):
         for r in self.sim.requests(since=before):
             if "Authorization" in r["headers"]:
                 self.assertNotIn(old["token"], r["headers"]["Authorization"])
+        self.kairo.hurry(10000)
         wait_for(lambda: self.kairo.db("SELECT bot FROM channel_peer") == [(new["bot_id"],)], "the old bot to be forgotten")
         # Conversations belong to the person, not to the bot.
         self.assertIn("hello", [m.get("content") for m in self.sim.model_requests()[-1]["body"]["messages"]])
