@@ -1,4 +1,5 @@
-"""The daemon from outside: start to first poll, time added to a message, memory with a TLS poll open.
+"""The daemon from outside: start to first poll, time added to a message, how soon /stop holds, memory with a
+TLS poll open.
 
 The peers of the times are a bare server in this process (plain http on loopback), so that both end points are
 read from one clock; its own share is in the figures. Commits are synced, so the times are given for state on
@@ -17,7 +18,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "blackbox"))
 from harness import BUILD, Kairo, Sim, wait_for  # noqa: E402
 
-MESSAGES, STARTS = 20, 20
+MESSAGES, STARTS, STOPS = 20, 20, 5
 now = time.monotonic_ns
 # How a connection ends: by the other side, or still open when the loop does, which would else be shown as an error.
 ENDED = (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError)
@@ -29,7 +30,9 @@ class Peer:
     def __init__(self):
         self.first_poll = asyncio.Event()
         self.polled_at = self.prompt_at = self.last_byte_at = self.sent_at = 0
-        self.delivered_at = 0
+        self.delivered_at = self.dropped_at = 0
+        self.stalls = None
+        self.stalled, self.dropped = asyncio.Event(), asyncio.Event()
         self.next = None
         self.sent = asyncio.Event()
         self.serial = 0
@@ -83,6 +86,9 @@ class Peer:
             while True:
                 await self.request(reader)
                 self.prompt_at = now()
+                if self.stalls is not None:
+                    await self.stall(reader, writer)
+                    break
                 chunk = json.dumps({"choices": [{"index": 0, "delta": {"role": "assistant", "content": "fine"}}]})
                 end = json.dumps({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
                 body = ("data: %s\n\ndata: %s\n\ndata: [DONE]\n\n" % (chunk, end)).encode()
@@ -95,6 +101,20 @@ class Peer:
             pass
         finally:
             writer.close()
+
+    async def stall(self, reader, writer):
+        """Says so much of an answer, then nothing until the other side hangs up."""
+        writer.write(self.stalls)
+        await writer.drain()
+        self.stalled.set()
+        await reader.read()
+        self.dropped_at = now()
+        self.dropped.set()
+
+    async def ready(self):
+        """Until a poll is open."""
+        while self.next is None or self.next.done():
+            await asyncio.sleep(0.005)
 
     def deliver(self, text):
         self.serial += 1
@@ -119,8 +139,36 @@ def account(kairo, url):
 
 def row(name, values, unit="ms"):
     values = sorted(values)
-    print("%-46s min %8.2f  median %8.2f  max %8.2f %s  (n=%d)" % (
+    print("%-52s min %8.2f  median %8.2f  max %8.2f %s  (n=%d)" % (
         name, values[0], statistics.median(values), values[-1], unit, len(values)))
+
+
+STALLS = {
+    "before its answer": b"",
+    "in its stream": b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+                     b'data: {"choices":[{"index":0,"delta":{"content":"so f"}}]}\n\n',
+}
+
+
+async def stops(peer):
+    """/stop while the model says nothing more: until its connection is closed, and until the word of it is sent."""
+    for where, peer.stalls in STALLS.items():
+        to_end, to_word = [], []
+        for _ in range(STOPS):
+            await peer.ready()
+            peer.stalled.clear()
+            peer.dropped.clear()
+            peer.deliver("a task")
+            await asyncio.wait_for(peer.stalled.wait(), 20)
+            await peer.ready()
+            peer.deliver("/stop")
+            await asyncio.wait_for(asyncio.gather(peer.dropped.wait(), peer.sent.wait()), 20)
+            to_end.append((peer.dropped_at - peer.delivered_at) / 1e6)
+            to_word.append((peer.sent_at - peer.delivered_at) / 1e6)
+            await asyncio.sleep(1.1)
+        row("/stop, model stalls %s -> hung up" % where, to_end)
+        row("/stop, model stalls %s -> told" % where, to_word)
+    peer.stalls = None
 
 
 async def latency(folder):
@@ -151,8 +199,7 @@ async def latency(folder):
     await asyncio.wait_for(peer.first_poll.wait(), 20)
     to_prompt, to_send = [], []
     for n in range(MESSAGES):
-        while peer.next is None or peer.next.done():
-            await asyncio.sleep(0.005)
+        await peer.ready()
         peer.deliver("message %d" % n)
         await asyncio.wait_for(peer.sent.wait(), 20)
         to_prompt.append((peer.prompt_at - peer.delivered_at) / 1e6)
@@ -161,6 +208,7 @@ async def latency(folder):
     row("message delivered -> prompt received by the model", to_prompt)
     row("model's last byte -> sendmessage received", to_send)
     row("added to a message in all", [a + b for a, b in zip(to_prompt, to_send)])
+    await stops(peer)
     p.terminate()
     p.wait()
     api.close()
@@ -169,7 +217,7 @@ async def latency(folder):
 
 def print_memory(when, kairo):
     m = kairo.status()["memory"]
-    print("%-46s %.1f MiB resident, %.1f MiB proportional, %.1f MiB private dirty" % (
+    print("%-52s %.1f MiB resident, %.1f MiB proportional, %.1f MiB private dirty" % (
         when, m["rss_kib"] / 1024, m["pss_kib"] / 1024, m["private_dirty_kib"] / 1024))
 
 
