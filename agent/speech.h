@@ -146,6 +146,13 @@ enum speech {
 	SPEECH_OUTPUT_CUT,
 	SPEECH_NOT_REVIEWED, /* {1} why */
 
+	/* What an agent wants a yes for; {1} as it shows it, safe */
+	SPEECH_HIDDEN, /* it does not show what exactly that is */
+	SPEECH_HIDDEN_TITLE,
+	SPEECH_HIDDEN_PATH,
+	SPEECH_HIDDEN_INPUT, /* the arguments of its call */
+	SPEECH_FILES,        /* {1} how many: over a list */
+
 	/* Forms */
 	SPEECH_YES,
 	SPEECH_NO,

@@ -27,8 +27,8 @@ static void put_fenced(struct str *out, struct view text, enum format_mode mode)
 		str_addc(out, '`');
 }
 
-/* So many characters, the beginning and the end: what is bad is easily appended. False: something
- * is left out. */
+/* So many characters, the beginning and the end: what is bad is easily appended. The end is set
+ * off, so that it cannot pass for a label. False: something is left out. */
 static bool cut_middle(struct view all, size_t max, struct str *out)
 {
 	size_t n = utf8_count(all), tail = max / 4;
@@ -38,7 +38,7 @@ static bool cut_middle(struct view all, size_t max, struct str *out)
 		return true;
 	}
 	str_add(out, view_cut(all, utf8_cut_chars(all, max - tail)));
-	str_adds(out, "\n[...]\n");
+	str_adds(out, "\n[...]\n| ");
 	str_add(out, view_from(all, utf8_cut_chars(all, n - tail)));
 	return false;
 }
@@ -106,7 +106,7 @@ int question_compose(const struct questions *q, const struct question *it,
 	put_choices(it, ev, lang, &choices);
 	max = shown_chars(q, &choices);
 	if (ev->type == ENGINE_APPROVAL) {
-		words_excerpt(&name, view_of(ev->name), CHOICE_CHARS);
+		words_excerpt(&name, view_of(words_tool(lang, ev->name)), CHOICE_CHARS);
 		words(out, lang, W_ASK_APPROVAL, letter, str_cstr(&name));
 		put_deed(q, out, lang, ev->text, max);
 	} else {

@@ -223,6 +223,10 @@ static const struct words_pair table[W_COUNT] = {
 	[W_ASK_HOW_SEVERAL] = { "可以选几个：请在 {3} 分钟内只回复 {1} 到 {2} 的数字，用空格隔开。",
 		"You may choose several: reply with numbers from {1} to {2} only, with spaces between, "
 		"within {3} min." },
+	[W_ASK_HERE] = { "需要你同意：{1}", "{1} needs your consent:" },
+	[W_ASK_HERE_HOW] = { "请回答，1 到 {1}：", "Your answer, 1 to {1}: " },
+	[W_ASK_HERE_HOW_SEVERAL] = { "请回答，可以选几个，用 1 到 {1} 的数字：",
+		"Your answer, numbers from 1 to {1}: " },
 	[W_ASK_CLOSED] = { "那个问题已经结束，这个回答没有用上。如果是想发这个数字本身，请加几个字再发。",
 		"That question is closed; the answer was not used. If you meant the number itself, send it "
 		"with a word beside it." },

@@ -7,6 +7,7 @@
 #include "agent/speech.h"
 #include "base/str.h"
 #include "channel/ears.h"
+#include "tools/host/wording.h"
 
 /* AUTO as a setting: follow the user's writing. AUTO as the language of a text: the user has not
  * written yet, so it is said in both. */
@@ -144,6 +145,10 @@ enum word {
 	W_CHOICE_STOP,
 	W_ASK_HOW, /* {1} first, {2} last, {3} minutes */
 	W_ASK_HOW_SEVERAL,
+	/* At a terminal: {1} tool; {1} last */
+	W_ASK_HERE,
+	W_ASK_HERE_HOW,
+	W_ASK_HERE_HOW_SEVERAL,
 	W_ASK_CLOSED,
 	W_ASK_RANGE, /* {1} number of choices */
 	W_ASK_WHICH, /* {1} the codes */
@@ -167,6 +172,10 @@ enum word words_unheard(enum heard h); /* why a voice is not heard; never of HEA
 
 /* What an engine says by itself: words_speech.c. */
 speech_fn words_speech;
+/* What stands around a tool's call in a question: words_wording.c; and the tool itself, by its name
+ * where there are no words to it. */
+wording_fn words_wording;
+const char *words_tool(enum control_language lang, const char *name);
 
 /* Why a turn failed, in one plain sentence, with the engine's detail. */
 int words_fail(struct str *out, enum control_language lang, enum engine_fail f, const char *detail);

@@ -187,6 +187,13 @@ static const struct words_pair table[SPEECH_COUNT] = {
 	[SPEECH_NOT_REVIEWED] = { "（助手没能查看结果：{1}）",
 		"(The agent could not look at it: {1})" },
 
+	[SPEECH_HIDDEN] = { "助手没有说明具体要做什么",
+		"the agent does not show exactly what it would do" },
+	[SPEECH_HIDDEN_TITLE] = { "标题：{1}", "title: {1}" },
+	[SPEECH_HIDDEN_PATH] = { "路径：{1}", "path: {1}" },
+	[SPEECH_HIDDEN_INPUT] = { "参数：{1}", "input: {1}" },
+	[SPEECH_FILES] = { "文件：{1} 个", "files: {1}" },
+
 	[SPEECH_YES] = { "是", "Yes" },
 	[SPEECH_NO] = { "否", "No" },
 	[SPEECH_SKIP] = { "跳过", "Skip" },

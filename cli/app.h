@@ -74,11 +74,14 @@ int app_socket_open(struct httpd **out, int *hold, struct app *a, const struct h
 struct ask_frame {
 	uint64_t ticket; /* to answer a question by */
 	int64_t ask_ms;  /* how long it is open */
-	bool streamed;   /* the text was shown as it came: the end does not repeat it */
+	enum control_language lang;
+	bool streamed; /* the text was shown as it came: the end does not repeat it */
 };
 /* One event as a JSON line (nothing for events a terminal does not show). */
 int ask_event_json(const struct engine_event *ev, const struct ask_frame *f, struct str *out);
 int64_t ask_ms_from(const struct config *c); /* how long a question is open */
+/* Chinese or English: as it is set, else as the prompt is written. */
+enum control_language ask_language(const struct config *c, struct view prompt);
 
 /* Settings that loosen something: a line each, ended by NULL, at most max - 1. */
 size_t config_relaxed(const struct config *c, bool zh, const char **out, size_t max);

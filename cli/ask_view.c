@@ -19,7 +19,7 @@ struct ask_waiting {
 
 /* One event, as it came. */
 struct line {
-	struct view event, text, name, result, detail, id;
+	struct view event, text, name, result, detail, id, language;
 	int64_t ticket, ms;
 	struct view choices[CHOICE_MAX];
 	int nchoices;
@@ -157,6 +157,7 @@ static void ask(struct ask_view *v, const struct line *l, struct view line)
 		.choices = l->choices,
 		.n = l->nchoices,
 		.several = l->several,
+		.lang = view_eqs(l->language, "zh") ? LANG_ZH : LANG_EN,
 		.ms = l->ms };
 	struct err e = ERR_INIT;
 
@@ -216,6 +217,7 @@ static int read_line(const struct json *j, struct line *l, struct err *e)
 		json_get_str(j, "result", JSON_OPTIONAL, 0, 64, &l->result, e) < 0 ||
 		json_get_str(j, "detail", JSON_OPTIONAL, 0, 1024, &l->detail, e) < 0 ||
 		json_get_str(j, "id", JSON_OPTIONAL, 0, 128, &l->id, e) < 0 ||
+		json_get_str(j, "language", JSON_OPTIONAL, 0, 8, &l->language, e) < 0 ||
 		json_get_int(j, "ticket", JSON_OPTIONAL, 0, INT64_MAX, &l->ticket, e) < 0 ||
 		json_get_bool(j, "several", JSON_OPTIONAL, &l->several, e) < 0 ||
 		json_get_int(j, "ms", JSON_OPTIONAL, 0, INT64_MAX, &l->ms, e) < 0)

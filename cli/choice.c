@@ -23,6 +23,8 @@ struct choice {
 	struct timer *timer;
 	int n;
 	bool several;
+	int64_t ms;
+	enum control_language lang;
 	struct str line;
 };
 
@@ -43,6 +45,15 @@ void choice_close(struct choice **cp)
 	free(c);
 }
 
+static void show_words(struct choice *c, enum word w, const char *arg)
+{
+	struct str text = STR_INIT(4096);
+
+	words(&text, c->lang, w, arg);
+	fputs(str_cstr(&text), c->out);
+	str_release(&text);
+}
+
 static void end(struct choice *c, int choice)
 {
 	choice_cb *cb = c->cb;
@@ -56,8 +67,11 @@ static void choice_on_time(void *arg)
 {
 	struct choice *c = arg;
 
-	if (c->out)
-		fputs("\nNo answer came in time: taken as a no.\n", c->out);
+	if (c->out) {
+		fputc('\n', c->out);
+		show_words(c, W_ASK_TIMEOUT, NUM(c->ms / 60000));
+		fputc('\n', c->out);
+	}
 	end(c, c->out ? ANSWER_NONE : ANSWER_UNASKED);
 }
 
@@ -92,9 +106,7 @@ static int read_choice(const struct choice *c, struct view line)
 
 static void show_prompt(struct choice *c)
 {
-	fprintf(c->out,
-		c->several ? "Your answer, numbers from 1 to %d: " : "Your answer, 1 to %d: ",
-		c->n);
+	show_words(c, c->several ? W_ASK_HERE_HOW_SEVERAL : W_ASK_HERE_HOW, NUM(c->n));
 	fflush(c->out);
 }
 
@@ -144,17 +156,27 @@ static void show_text(FILE *out, struct view text)
 	str_release(&safe);
 }
 
+static void show_name(struct choice *c, struct view name)
+{
+	struct str safe = STR_INIT(4096);
+
+	(void)text_safe(name, 0, &safe);
+	show_words(c, W_ASK_HERE, words_tool(c->lang, str_cstr(&safe)));
+	fputc('\n', c->out);
+	str_release(&safe);
+}
+
 static void show(struct choice *c, const struct choice_ask *ask)
 {
 	fputc('\n', c->out);
-	if (ask->name.n) {
-		print_safe(c->out, ask->name);
-		fputs(" needs your consent:\n", c->out);
-	}
+	if (ask->name.n)
+		show_name(c, ask->name);
 	show_text(c->out, ask->text);
-	if (!view_trim(ask->text).n)
-		fputs("  (it does not say what exactly it would do; when in doubt, refuse)\n",
-			c->out);
+	if (!view_trim(ask->text).n) {
+		fputs("  ", c->out);
+		show_words(c, W_ASK_HIDDEN, NULL);
+		fputc('\n', c->out);
+	}
 	for (int i = 0; i < ask->n; i++) {
 		fprintf(c->out, "%d. ", i + 1);
 		print_safe(c->out, ask->choices[i]);
@@ -189,6 +211,8 @@ int choice_open(struct choice **out, struct loop *l, const struct choice_ask *as
 	c->arg = arg;
 	c->n = ask->n;
 	c->several = ask->several;
+	c->ms = ask->ms;
+	c->lang = ask->lang;
 	c->line = (struct str)STR_INIT(2 * TTY_LINE);
 	asks = open_terminal(c) == 0;
 	if (timer_new(&c->timer, l, choice_on_time, c, e) < 0 ||

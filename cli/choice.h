@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/str.h"
+#include "channel/words.h"
 
 #define CHOICE_MAX 20
 
@@ -20,6 +21,7 @@ struct choice_ask {
 	int n;
 	bool several; /* any number of them may be chosen */
 	int64_t ms;   /* time to answer */
+	enum control_language lang;
 };
 
 /* choice: an index (of several a mask, bit i for choice i), ANSWER_NONE, or ANSWER_UNASKED where

@@ -178,24 +178,24 @@ static void on_interrupt(void *arg, int signo)
 static int run_local(struct local *l, struct workshop *shop, struct view prompt,
 	const struct config *cfg, struct err *e)
 {
+	enum control_language lang = ask_language(cfg, prompt);
 	const struct turn_input in = {
 		.turn = (uint64_t)loop_wall(l->loop),
 		.conversation = "terminal",
 		.origin = ORIGIN_TERMINAL,
 		.owner = true,
 		.text = prompt,
-		.language = strcmp(cfg->language, "zh") ? "en" : "zh",
+		.language = lang == LANG_ZH ? "zh" : "en",
 	};
 	struct sigwatch *intr = NULL;
 	int rc = -1;
 
 	l->db = shop->db;
-	l->room = (struct room){ .workspace = shop->workspace,
-		.log = shop->log,
-		.language = strcmp(cfg->language, "zh") ? LANG_EN : LANG_ZH };
+	l->room = (struct room){ .workspace = shop->workspace, .log = shop->log, .language = lang };
 	outfolder_begin(&l->room);
 	l->err = e;
 	l->frame.ask_ms = ask_ms_from(cfg);
+	l->frame.lang = lang;
 	l->view = (struct ask_view){ .loop = l->loop,
 		.answer = answer_here,
 		.arg = l,

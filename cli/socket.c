@@ -248,18 +248,26 @@ static void put_question(struct json_out *w, const struct engine_event *ev,
 	json_put_z(w, "id", ev->id);
 	json_put_u64(w, "ticket", f->ticket);
 	json_put_int(w, "ms", f->ask_ms);
+	json_put_z(w, "language", f->lang == LANG_ZH ? "zh" : "en");
 	if (ev->several)
 		json_put_bool(w, "several", true);
 	json_open_array(w, "choices");
 	for (int i = 0; ev->standard_choices && i < APPROVAL_CHOICES; i++) {
 		str_reset(&word);
-		words(&word, LANG_EN, words_choice((enum approval_choice)i));
+		words(&word, f->lang, words_choice((enum approval_choice)i));
 		json_put_str(w, NULL, str_view(&word));
 	}
 	for (int i = 0; !ev->standard_choices && ev->choices && ev->choices[i]; i++)
 		json_put_z(w, NULL, ev->choices[i]);
 	json_close_array(w);
 	str_release(&word);
+}
+
+enum control_language ask_language(const struct config *c, struct view prompt)
+{
+	if (strcmp(c->language, "auto") != 0)
+		return strcmp(c->language, "zh") == 0 ? LANG_ZH : LANG_EN;
+	return words_detect(prompt) == LANG_EN ? LANG_EN : LANG_ZH;
 }
 
 int ask_event_json(const struct engine_event *ev, const struct ask_frame *f, struct str *out)
@@ -353,6 +361,7 @@ static void ask_begin(struct app *a, struct httpd_req *r)
 	k->app = a;
 	k->req = r;
 	k->frame.ask_ms = ask_ms_from(app_config(a));
+	k->frame.lang = ask_language(app_config(a), text);
 	if (control_ask(app_control(a), text, ask_on_event, k, &k->frame.ticket, &e) < 0)
 		goto fail;
 	httpd_stream_begin(r, "application/jsonl", ask_gone, k);

@@ -118,6 +118,7 @@ static int open_tools(struct workshop *w, const struct home *h, const struct con
 		.sandbox_required = !strcmp(cfg->sandbox.mode, "required"),
 		.read_paths = (const char *const *)cfg->sandbox.read,
 		.policy = w->policy,
+		.word = words_wording,
 	};
 	return tools_open(&w->tools, &env, e);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/say.h"
 #include "base/text.h"
 
 #define FILES_SHOWN ((size_t)64 << 10)
@@ -107,13 +108,14 @@ static void ask_choice(struct acp *a, const struct asked *k, bool several)
 }
 
 /* Of several files the call itself names but one. */
-static void add_files(const struct asked *k, struct str *deed)
+static void add_files(const struct acp *a, const struct asked *k, struct str *deed)
 {
 	struct view v = str_view(&k->what.files);
 
 	if (k->what.nfiles < 2)
 		return;
-	(void)str_addf(deed, "\nfiles: %zu", k->what.nfiles);
+	(void)str_addc(deed, '\n');
+	say(a->speak, deed, say_zh(a->language), SPEECH_FILES, NUM((long long)k->what.nfiles));
 	while (v.n > 0) {
 		size_t n = view_find(v, '\n');
 
@@ -130,11 +132,11 @@ static void ask_consent(struct acp *a, const struct asked *k)
 	const struct tool_call c = call_of(a, k);
 
 	if (k->what.args.n > 0)
-		tools_describe(a->tools, &c, &deed);
+		tools_describe(a->tools, &c, say_zh(a->language), &deed);
 	else
 		(void)str_add(&deed, view_cut(str_view(&k->what.text),
 					     utf8_cut(str_view(&k->what.text), TOOL_QUESTION_MAX)));
-	add_files(k, &deed);
+	add_files(a, k, &deed);
 	ev.name = k->what.tool;
 	ev.text = str_view(&deed);
 	ev.standard_choices = true;
@@ -294,6 +296,8 @@ void asks_take(struct acp *a, const struct rpc_id *id, const struct json *params
 			drop(k);
 		return;
 	}
+	if (!k->what.question && k->what.args.n == 0)
+		permission_hints(&k->what, card, a->speak, say_zh(a->language));
 	k->rpc = *id;
 	begin(a, k, false);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/say.h"
 #include "base/text.h"
 
 #define TEXT_MAX  ((size_t)4000)
@@ -417,23 +418,27 @@ static void read_deed(struct permission *p, const struct card *card, const char 
 	json_free(&changes);
 }
 
-/* For a deed whose exact form is hidden. */
-static void take_hints(struct permission *p, const struct card *c)
+/* What cannot be seen in it made visible. */
+static void hint(struct permission *p, speech_fn *speak, bool zh, enum speech label, struct view v)
 {
-	(void)str_adds(&p->text, "the agent does not show exactly what it would do\ntitle: ");
-	(void)text_revealed(view_of(c->title), &p->text);
-	if (c->path) {
-		(void)str_adds(&p->text, "\npath: ");
-		(void)text_revealed(view_of(c->path), &p->text);
-	}
-	if (c->input) {
-		struct view input = view_of(c->input);
+	struct str shown = STR_INIT(16 * TEXT_MAX);
 
-		(void)str_adds(&p->text, "\ninput: ");
-		(void)text_revealed(view_cut(input, utf8_cut(input, HINT_MAX)), &p->text);
-		if (input.n > HINT_MAX)
-			(void)str_adds(&p->text, "...");
-	}
+	(void)text_revealed(view_cut(v, utf8_cut(v, HINT_MAX)), &shown);
+	if (v.n > HINT_MAX)
+		(void)str_adds(&shown, "...");
+	(void)str_addc(&p->text, '\n');
+	say(speak, &p->text, zh, label, str_cstr(&shown));
+	str_release(&shown);
+}
+
+void permission_hints(struct permission *p, const struct card *c, speech_fn *speak, bool zh)
+{
+	say(speak, &p->text, zh, SPEECH_HIDDEN);
+	hint(p, speak, zh, SPEECH_HIDDEN_TITLE, view_of(c->title));
+	if (c->path)
+		hint(p, speak, zh, SPEECH_HIDDEN_PATH, view_of(c->path));
+	if (c->input)
+		hint(p, speak, zh, SPEECH_HIDDEN_INPUT, view_of(c->input));
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
@@ -456,8 +461,6 @@ int permission_read(struct permission *p, const struct card *card, const struct 
 	if (p->question)
 		return take_question(p, card, call) < 0 ? err_set(e, E_NOMEM, "a question") : 0;
 	read_deed(p, card, workspace);
-	if (p->args.n == 0)
-		take_hints(p, card);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "agent/acp/card.h"
+#include "agent/speech.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -36,8 +37,7 @@ struct permission {
 	 * kind, or the agent says so. */
 	bool question;
 	/* Of a question: its text. Of a deed: the built-in tool that does the like, and the
-	 * arguments of that call; empty when the agent does not show what exactly it would do, and
-	 * text then has what it does show. */
+	 * arguments of that call; empty when the agent does not show what exactly it would do. */
 	struct str text;
 	const char *tool; /* "shell", "write_file", "apply_patch"...; never NULL */
 	struct str args;
@@ -55,6 +55,8 @@ struct permission {
  * many, or two of one id. */
 int permission_read(struct permission *p, const struct card *card, const struct json *params,
 	const char *workspace, struct err *e);
+/* Of a deed whose args are empty: text says so, and has what the agent does show. */
+void permission_hints(struct permission *p, const struct card *card, speech_fn *speak, bool zh);
 /* The same of a call that asks for nothing: tool and args alone are filled. */
 void permission_of_card(struct permission *p, const struct card *card, const char *workspace);
 /* A question of our own making: text and choices, at most PERMISSION_OPTIONS_MAX. */

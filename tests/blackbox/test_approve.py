@@ -69,6 +69,18 @@ class Phone(ApproveCase):
         self.assertFalse(self.there())
         self.assertEqual(self.sim.counts()["sent"], 1)
 
+    def test_a_question_is_in_chinese_for_who_writes_so(self):
+        self.sim.script(write(content="path: a\n"), {"text": "写好了。"})
+        shown = self.ask("请把牛奶写进清单里")[-1]
+        self.assertIn("【A】需要你同意：写文件\n", shown)
+        self.assertIn("\n路径：note.txt\n内容：8 字节，1 行\n| path: a\n工作区：%s\n" % self.kairo.workspace, shown)
+        self.assertIn("\n1. 同意，只这一次\n", shown)
+        self.assertNotRegex(shown.replace("note.txt", "").replace("path: a", "").replace(self.kairo.workspace, ""), "[a-z]{3}")
+        self.accepted()
+        self.assertEqual(self.ask("1"), ["写好了。"])
+        self.assertTrue(self.there())
+        self.assertEqual(self.audit(), ["asked", "consented", "started", "ok"])
+
     def test_what_would_deceive_the_eye_is_shown(self):
         self.kairo.config(policy__shell="ask")
         self.kairo.run("restart")
@@ -410,6 +422,13 @@ class AtTheTerminal(ApproveCase):
         t.type("4\n")
         self.assertEqual(t.code(), 1)
         self.assertIn("cancelled", t.text)
+        self.assertFalse(self.there())
+        t = self.terminal(write(), {"text": "没有写。"}, text="请把牛奶写进清单里")
+        t.expect(r"需要你同意：写文件\n  \| 路径：note\.txt\n  \| 内容：5 字节，1 行\n.*工作区：.*"
+                 r"3\. 不同意\n4\. 不同意，并停下任务\n请回答，1 到 4：")
+        t.type("3\n")
+        t.expect("没有写。")
+        self.assertEqual(t.code(), 0)
         self.assertFalse(self.there())
 
     def test_ctrl_c_and_ctrl_d(self):

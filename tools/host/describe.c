@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -13,21 +14,52 @@
 
 #define FILES_MAX ((size_t)PATCH_FILES_MAX * (PATH_SIZE + 20))
 
-/* "a.c, b.c": the files of a patch, and with `how` what becomes of them; nothing of one that is
- * none. */
-static void list_files(struct view text, bool how, struct str *out)
+/* In whose words a question is put. */
+struct words {
+	wording_fn *word;
+	bool zh;
+};
+
+static void put(const struct words *w, struct str *out, enum wording code, const char *first,
+	const char *second)
 {
-	static const char *const kinds[] = { "", " (new)", " (deleted)" };
+	const char *const args[] = { first, second, NULL };
+
+	(void)w->word(out, w->zh, code, args);
+}
+
+/* "a.c, b.c": the files of a patch, and with words what becomes of them; nothing of one that is
+ * none. */
+static void list_files(struct view text, const struct words *w, struct str *out)
+{
 	struct patch *p;
 
 	if (patch_parse(&p, text, NULL) == 0)
-		for (size_t i = 0; i < p->nfiles; i++)
-			(void)str_addf(out, "%s%s%s", i > 0 ? ", " : "", p->files[i].path,
-				how ? kinds[p->files[i].kind] : "");
+		for (size_t i = 0; i < p->nfiles; i++) {
+			const struct patch_file *f = &p->files[i];
+
+			(void)str_adds(out, i > 0 ? ", " : "");
+			if (w && f->kind != PATCH_CHANGE)
+				put(w, out,
+					f->kind == PATCH_CREATE ? WORDING_FILE_NEW
+								: WORDING_FILE_DELETED,
+					f->path, NULL);
+			else
+				(void)str_adds(out, f->path);
+		}
 	patch_free(&p);
 }
 
 /* --- For a question --------------------------------------------------------------------------- */
+
+static void put_count(const struct words *w, struct str *out, size_t n, enum wording one,
+	enum wording many)
+{
+	char number[24];
+
+	(void)snprintf(number, sizeof(number), "%zu", n);
+	put(w, out, n == 1 ? one : many, number, NULL);
+}
 
 /* Lines one below the other, what cannot be seen made visible: "| first\n| second". */
 static void show_lines(struct view v, struct str *out)
@@ -41,10 +73,12 @@ static void show_lines(struct view v, struct str *out)
 	}
 }
 
-/* What is left out is said: a consent covers it all the same. */
-static void add_bounded(struct view v, size_t max, struct str *out)
+/* What is left out is said: a consent covers it all the same. What follows is set off, so that it
+ * cannot pass for a line of ours. */
+static void add_bounded(const struct words *w, struct view v, size_t max, struct str *out)
 {
 	struct view head = view_cut(v, utf8_cut(v, max / 4 * 3)), tail;
+	struct str bytes = STR_INIT(64);
 
 	if (v.n <= max) {
 		(void)str_add(out, v);
@@ -53,11 +87,14 @@ static void add_bounded(struct view v, size_t max, struct str *out)
 	tail = view_from(v, v.n - max / 4);
 	while (tail.n > 0 && ((unsigned char)tail.p[0] & 0xc0) == 0x80)
 		tail = view_from(tail, 1);
-	(void)str_addf(out, "%.*s\n[%zu bytes are not shown here]\n%.*s", VIEW_FMT(head),
-		v.n - head.n - tail.n, VIEW_FMT(tail));
+	put_count(w, &bytes, v.n - head.n - tail.n, WORDING_BYTE, WORDING_BYTES);
+	(void)str_addf(out, "%.*s\n", VIEW_FMT(head));
+	put(w, out, WORDING_CUT, str_cstr(&bytes), NULL);
+	(void)str_addf(out, "\n| %.*s", VIEW_FMT(tail));
+	str_release(&bytes);
 }
 
-static void describe_text(struct view v, size_t max, struct str *out)
+static void describe_text(const struct words *w, struct view v, size_t max, struct str *out)
 {
 	struct str shown = STR_INIT(SHOWN_MAX);
 
@@ -65,23 +102,33 @@ static void describe_text(struct view v, size_t max, struct str *out)
 		show_lines(v, &shown);
 	else
 		(void)text_revealed(v, &shown);
-	add_bounded(str_view(&shown), max, out);
+	add_bounded(w, str_view(&shown), max, out);
 	str_release(&shown);
 }
 
+static void put_size(const struct words *w, size_t nbytes, size_t nlines, struct str *out)
+{
+	struct str bytes = STR_INIT(64), lines = STR_INIT(64);
+
+	put_count(w, &bytes, nbytes, WORDING_BYTE, WORDING_BYTES);
+	put_count(w, &lines, nlines, WORDING_LINE, WORDING_LINES);
+	put(w, out, WORDING_SIZE, str_cstr(&bytes), str_cstr(&lines));
+	str_release(&bytes);
+	str_release(&lines);
+}
+
 /* Size and first lines. */
-static void describe_content(struct view v, struct str *out)
+static void describe_content(const struct words *w, struct view v, struct str *out)
 {
 	struct str shown = STR_INIT(SHOWN_MAX);
-	size_t breaks = 0, lines, end = v.n;
+	size_t breaks = 0, end = v.n;
 	struct view head;
 
 	for (size_t i = 0; i < v.n; i++)
 		if (v.p[i] == '\n' && ++breaks == LINES_MAX)
 			end = i + 1;
 	head = view_cut(v, utf8_cut(v, end < CONTENT_MAX ? end : CONTENT_MAX));
-	lines = breaks + (v.n > 0 && !view_ends(v, VIEW("\n")));
-	(void)str_addf(out, "%zu bytes, %zu line%s", v.n, lines, lines == 1 ? "" : "s");
+	put_size(w, v.n, breaks + (v.n > 0 && !view_ends(v, VIEW("\n"))), out);
 	show_lines(head, &shown);
 	(void)str_add(out, view_cut(str_view(&shown), utf8_cut(str_view(&shown), CONTENT_MAX)));
 	if (head.n < v.n || shown.n > CONTENT_MAX)
@@ -89,19 +136,28 @@ static void describe_content(struct view v, struct str *out)
 	str_release(&shown);
 }
 
-static void describe_files(struct view patch, struct str *out)
+/* The next label, on a line of its own. */
+static void put_label(const struct words *w, struct str *out, enum wording code, const char *arg)
+{
+	if (out->n > 0)
+		(void)str_addc(out, '\n');
+	put(w, out, code, arg, NULL);
+}
+
+static void describe_files(const struct words *w, struct view patch, struct str *out)
 {
 	struct str files = STR_INIT(FILES_MAX);
 
-	list_files(patch, true, &files);
+	list_files(patch, w, &files);
 	if (files.n > 0) {
-		(void)str_addf(out, "%sfiles: ", out->n > 0 ? "\n" : "");
-		describe_text(str_view(&files), VALUE_MAX, out);
+		put_label(w, out, WORDING_FILES, NULL);
+		describe_text(w, str_view(&files), VALUE_MAX, out);
 	}
 	str_release(&files);
 }
 
-static void describe_arg(const struct tool_spec *spec, const struct json *arg, struct str *out)
+static void describe_arg(const struct words *w, const struct tool_spec *spec,
+	const struct json *arg, struct str *out)
 {
 	bool key = spec->key && strcmp(json_name(arg), spec->key) == 0;
 	struct str json = STR_INIT(SHOWN_MAX);
@@ -110,21 +166,22 @@ static void describe_arg(const struct tool_spec *spec, const struct json *arg, s
 	if (json_type(arg) == JSON_NULL)
 		return;
 	if (spec->patch && strcmp(json_name(arg), spec->patch) == 0 && json_str(arg, &text) == 0)
-		describe_files(text, out);
-	(void)str_addf(out, "%s%s: ", out->n > 0 ? "\n" : "", json_name(arg));
+		describe_files(w, text, out);
+	put_label(w, out, WORDING_ARGUMENT, json_name(arg));
 	if (json_str(arg, &text) < 0) {
 		(void)json_print(arg, &json, NULL);
-		describe_text(str_view(&json), OTHER_MAX, out);
+		describe_text(w, str_view(&json), OTHER_MAX, out);
 	} else if (spec->hidden && strcmp(json_name(arg), spec->hidden) == 0) {
-		describe_content(text, out);
+		describe_content(w, text, out);
 	} else {
-		describe_text(text, key ? VALUE_MAX : OTHER_MAX, out);
+		describe_text(w, text, key ? VALUE_MAX : OTHER_MAX, out);
 	}
 	str_release(&json);
 }
 
-void tools_describe(struct tools *t, const struct tool_call *c, struct str *out)
+void tools_describe(struct tools *t, const struct tool_call *c, bool zh, struct str *out)
 {
+	const struct words w = { t->env.word, zh };
 	const struct tool_spec *spec = spec_find(c->name);
 	struct str text = STR_INIT(SHOWN_MAX);
 	struct json *args = NULL;
@@ -135,13 +192,13 @@ void tools_describe(struct tools *t, const struct tool_call *c, struct str *out)
 		const struct json *arg = json_member(args, a->name);
 
 		if (arg)
-			describe_arg(spec, arg, &text);
+			describe_arg(&w, spec, arg, &text);
 	}
 	if (!spec->native) {
-		(void)str_adds(&text, text.n > 0 ? "\nfolder: " : "folder: ");
+		put_label(&w, &text, WORDING_FOLDER, NULL);
 		(void)text_revealed(view_of(t->workspace), &text);
 	}
-	add_bounded(str_view(&text), TOOL_QUESTION_MAX - 100, out);
+	add_bounded(&w, str_view(&text), TOOL_QUESTION_MAX - 100, out);
 	json_free(&args);
 	str_release(&text);
 }
@@ -163,7 +220,7 @@ void tools_summary(const struct tools *t, const struct tool_call *c, struct str 
 		if (key)
 			(void)json_get_str(args, key, JSON_OPTIONAL, 0, TOOL_ARGS_MAX, &text, NULL);
 		if (spec->patch) {
-			list_files(text, false, &files);
+			list_files(text, NULL, &files);
 			text = str_view(&files);
 		}
 	}

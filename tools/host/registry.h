@@ -15,6 +15,7 @@
 #include "tools/host/audit.h"
 #include "tools/host/origin.h"
 #include "tools/host/policy.h"
+#include "tools/host/wording.h"
 
 #define TOOL_RESULT_MAX ((size_t)200000) /* characters of one result (kairo-architecture) */
 #define TOOL_ARGS_MAX   ((size_t)1 << 20)
@@ -36,6 +37,7 @@ struct tools_env {
 	const char *const *read_paths;
 	const struct policy *policy;   /* outlives the tools; NULL: the defaults */
 	const struct sandbox *sandbox; /* tools_open finds out; what is given is not looked at */
+	wording_fn *word;              /* of tools_describe; NULL where nobody is asked */
 };
 
 int tools_open(struct tools **out, const struct tools_env *env, struct err *e);
@@ -94,9 +96,9 @@ struct tool_result {
 typedef void tool_done_cb(void *arg, const struct tool_result *r);
 
 /* What a question shows of a call: the exact command and folder, or path, size and first lines of
- * the content; safe text of at most TOOL_QUESTION_MAX bytes. */
+ * the content; safe text of at most TOOL_QUESTION_MAX bytes, labelled in Chinese or English. */
 #define TOOL_QUESTION_MAX ((size_t)4000)
-void tools_describe(struct tools *t, const struct tool_call *c, struct str *out);
+void tools_describe(struct tools *t, const struct tool_call *c, bool zh, struct str *out);
 /* SHA-256 over tool, exact arguments (canonical) and folder: what a consent is bound to. */
 #define TOOL_FINGERPRINT 65
 int tools_fingerprint(const struct tools *t, const struct tool_call *c, char hex[TOOL_FINGERPRINT],

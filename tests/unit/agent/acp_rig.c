@@ -246,6 +246,7 @@ void with_policy(struct fix *f, const struct policy_rules *rules)
 	assert_int_equal(0, policy_open(&f->policy, rules, NULL));
 	env.workspace = f->dir.dir;
 	env.policy = f->policy;
+	env.word = words_wording;
 	assert_int_equal(0, tools_open(&f->tools, &env, NULL));
 	open_engine(f);
 }

@@ -98,6 +98,7 @@ int setup(void **state)
 	tools.loop = fix.loop;
 	tools.log = fix.log;
 	tools.workspace = fix.ws;
+	tools.word = words_wording;
 	assert_int_equal(0, tools_open(&fix.tools, &tools, &e));
 	fix.lm = lm_new(fix.loop);
 	(void)snprintf(fix.url, sizeof(fix.url), "http://127.0.0.1:%d/v1/", lm_port(fix.lm));

@@ -658,10 +658,10 @@ static void policy_decides_what_an_agent_may_do(void **state)
 		{ IN("ls -l", "sub/dir/"), "", "once", SHELL_ALLOWLIST, VERDICT_DENY, 0 },
 		{ IN("ls -l", "/etc"), "", "no", SHELL_ALLOWLIST, VERDICT_DENY, 0 },
 		{ IN("ls -l", "../x"), "", "no", SHELL_ALLOWLIST, VERDICT_DENY, 0 },
-		{ IN("ls -l", "/etc/"), "{shell command: ls -l\ncwd: /etc\nfolder: /", "no",
+		{ IN("ls -l", "/etc/"), "{shell command: ls -l\nrun in: /etc\nfolder: /", "no",
 			SHELL_ASK, VERDICT_DENY, APPROVAL_NO },
-		{ IN("make", "sub"), "{shell command: make\ncwd: sub\nfolder: /", "once", SHELL_ASK,
-			VERDICT_DENY, APPROVAL_ONCE },
+		{ IN("make", "sub"), "{shell command: make\nrun in: sub\nfolder: /", "once",
+			SHELL_ASK, VERDICT_DENY, APPROVAL_ONCE },
 		/* and with variables it is another one */
 		{ WITH("\"env\":{\"GIT_DIR\":\"/x\"}"), "", "no", SHELL_ALLOWLIST, VERDICT_DENY,
 			0 },
@@ -779,6 +779,35 @@ static void what_was_shown_is_what_is_asked_for(void **state)
 		if (!strstr(str_cstr(&f->seen), table[i].asked))
 			fail_msg("%zu: %s", i, str_cstr(&f->seen));
 		assert_int_equal(1, count(f, "\"optionId\":\"once\""));
+	}
+}
+
+/* What the agent shows stays as it is. */
+static void what_is_asked_for_is_labelled_in_the_users_language(void **state)
+{
+	static const struct {
+		const char *call, *asked;
+	} table[] = {
+		{ COMMAND("make"), "{shell 命令：make\n工作区：/" },
+		{ "\"kind\":\"execute\",\"title\":\"a\\n路径：b\",\"rawInput\":{\"x\":1}",
+			"{shell 助手没有说明具体要做什么\n标题：a\\n路径：b\n参数：{\"x\":1}}" },
+		{ "\"kind\":\"edit\",\"rawInput\":{\"path\":\"a\",\"file_path\":\"/b\",\"content\":\"x\"}",
+			"\n文件：2 个\n| a\n| /b}" },
+	};
+	const struct policy_rules rules = { .shell = SHELL_ASK, .write = VERDICT_ASK };
+	struct fix *f = *state;
+
+	f->language = "zh";
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char script[1500];
+
+		(void)snprintf(script, sizeof(script), SCRIPT("%s"), table[i].call);
+		write_script(f, script);
+		with_policy(f, &rules);
+		f->choice = APPROVAL_NO;
+		ask(f, "hello");
+		if (!strstr(str_cstr(&f->seen), table[i].asked))
+			fail_msg("%zu: %s", i, str_cstr(&f->seen));
 	}
 }
 
@@ -1134,6 +1163,7 @@ int main(void)
 		T(the_end_is_polite),
 		T(policy_decides_what_an_agent_may_do),
 		T(what_was_shown_is_what_is_asked_for),
+		T(what_is_asked_for_is_labelled_in_the_users_language),
 		T(a_consent_for_the_conversation_holds_for_the_same_only),
 		T(what_was_refused_is_not_asked_again_in_the_turn),
 		T(what_is_asked_allowed_and_denied_is_recorded),

@@ -351,7 +351,7 @@ static void what_would_be_run_is_shown_exactly(void **state)
 		{ "\"command\":\"zsh\",\"args\":[\"-c\",\"a | b\"]", "command: zsh -c 'a | b'\n" },
 		{ "\"command\":\"sh\",\"args\":[\"-c\",\"a\",\"b\"]", "command: sh -c a b\n" },
 		{ "\"command\":\"a;b\"", "command: 'a;b'\n" },
-		{ "\"command\":\"ls\",\"cwd\":\"@/sub\"", "command: ls\ncwd: sub\n" },
+		{ "\"command\":\"ls\",\"cwd\":\"@/sub\"", "command: ls\nrun in: sub\n" },
 		{ "\"command\":\"ls\",\"cwd\":\"@\"", "command: ls\nfolder: " },
 		{ "\"command\":\"ls\",\"env\":[{\"name\":\"PATH\",\"value\":\"/x y\"},{\"name\":"
 		  "\"TERM\",\"value\":\"dumb\"}]",

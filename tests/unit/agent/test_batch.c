@@ -167,6 +167,7 @@ static void open_tools(enum verdict write)
 	rules.write = write;
 	assert_int_equal(0, policy_open(&fix.policy, &rules, &e));
 	env.policy = fix.policy;
+	env.word = words_wording;
 	assert_int_equal(0, tools_open(&fix.tools, &env, &e));
 	assert_int_equal(0, tools_add_native(fix.tools, &search, &e));
 	open_engine();

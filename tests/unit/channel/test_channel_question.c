@@ -99,7 +99,7 @@ static void what_is_hidden_or_cut_is_said(void **state)
 		str_addc(&s, 'x');
 	str_adds(&s, "; the end");
 	ask(h, "q2", str_cstr(&s));
-	assert_non_null(strstr(last(h), "x\n[...]\nx"));
+	assert_non_null(strstr(last(h), "x\n[...]\n| x"));
 	assert_non_null(strstr(last(h), "x; the end\n```\n(not all of it is shown;"));
 	assert_true(strlen(last(h)) <= CHUNK_LIMIT_DEFAULT);
 	assert_int_equal(2, h->w.wire.nsent);
@@ -134,7 +134,7 @@ static void an_approval_has_the_four_standard_choices(void **state)
 	fake_approval(&h->engine, "q2", "uname -a");
 	house_wait(h, 2000);
 	assert_string_equal(
-		"【B】需要你同意：shell\n```\nuname -a\n```\n"
+		"【B】需要你同意：运行命令\n```\nuname -a\n```\n"
 		"1. 同意，只这一次\n2. 同意，这次对话里再遇到完全一样的也同意\n"
 		"3. 不同意\n4. 不同意，并停下任务\n\n请在 10 分钟内只回复 1 到 4 的数字。",
 		last(h));

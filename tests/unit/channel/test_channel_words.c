@@ -101,6 +101,26 @@ static void every_speech_is_there_in_both_languages_with_the_same_arguments(void
 	}
 }
 
+static void every_wording_is_there_in_both_languages_with_the_same_arguments(void **state)
+{
+	static const char *const args[] = { "1001", "1002", NULL };
+
+	(void)state;
+	for (int code = 0; code < WORDING_COUNT; code++) {
+		struct str zh = STR_INIT(100), en = STR_INIT(100);
+
+		assert_int_equal(0, words_wording(&zh, true, (enum wording)code, args));
+		assert_int_equal(0, words_wording(&en, false, (enum wording)code, args));
+		check_text(&zh, LANG_ZH, true);
+		check_text(&en, LANG_EN, true);
+		for (size_t i = 0; args[i]; i++)
+			assert_int_equal(strstr(str_cstr(&zh), args[i]) != NULL,
+				strstr(str_cstr(&en), args[i]) != NULL);
+		str_release(&zh);
+		str_release(&en);
+	}
+}
+
 static void every_text_uses_the_same_arguments_in_both_languages(void **state)
 {
 	static const char *const args[] = { "1001", "1002", "1003", "1004", "1005" };
@@ -320,6 +340,7 @@ int main(void)
 		cmocka_unit_test(every_text_is_there_in_both_languages),
 		cmocka_unit_test(every_text_uses_the_same_arguments_in_both_languages),
 		cmocka_unit_test(every_speech_is_there_in_both_languages_with_the_same_arguments),
+		cmocka_unit_test(every_wording_is_there_in_both_languages_with_the_same_arguments),
 		cmocka_unit_test(every_failure_has_words_and_shows_its_detail),
 		cmocka_unit_test(names_in_a_failure_stand_in_code_spans),
 		cmocka_unit_test(an_unknown_failure_is_an_internal_one),

@@ -43,6 +43,7 @@ static int64_t now(void *arg)
 
 static int answered = NOBODY;
 static bool several;
+static enum control_language lang = LANG_EN;
 
 static void on_choice(void *arg, int choice)
 {
@@ -66,6 +67,7 @@ static int child(int ready, int go, int64_t pass_ms)
 		.choices = choices,
 		.n = 3,
 		.several = several,
+		.lang = lang,
 		.ms = ASK_MS };
 	const struct clock clk = { now, now, NULL };
 	struct choice *c = NULL;
@@ -197,6 +199,20 @@ static void it_is_shown_safely_and_set_off(void **state)
 	str_release(&seen);
 }
 
+static void it_is_worded_in_chinese(void **state)
+{
+	struct str seen = STR_INIT(1 << 20);
+
+	(void)state;
+	lang = LANG_ZH;
+	assert_int_equal(ANSWER_NONE, ask_at_pty("", "", ASK_MS, &seen));
+	lang = LANG_EN;
+	assert_non_null(strstr(str_cstr(&seen), "需要你同意：运行命令\r\n  | make test\r\n"));
+	assert_non_null(strstr(str_cstr(&seen), "请回答，1 到 3："));
+	assert_non_null(strstr(str_cstr(&seen), "没有回答，按不同意处理。"));
+	str_release(&seen);
+}
+
 static void what_was_typed_before_does_not_count(void **state)
 {
 	(void)state;
@@ -243,6 +259,7 @@ int main(void)
 		cmocka_unit_test(only_a_number_answers),
 		cmocka_unit_test(of_several_all_numbers_count),
 		cmocka_unit_test(it_is_shown_safely_and_set_off),
+		cmocka_unit_test(it_is_worded_in_chinese),
 		cmocka_unit_test(what_was_typed_before_does_not_count),
 		cmocka_unit_test(its_time_ends_it),
 		cmocka_unit_test(without_a_terminal_it_is_not_asked),

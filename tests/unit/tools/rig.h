@@ -18,6 +18,7 @@ static struct {
 	struct loop *loop;
 	struct audit *audit; /* or NULL; freed with the rest */
 	struct policy *policy;
+	wording_fn *word; /* or NULL */
 	struct tools *tools;
 	int done; /* calls that have ended; of the last one: */
 	bool ok, cancelled, acted;
@@ -48,6 +49,7 @@ static inline struct tools_env rig_env(void)
 	env.workspace = rig.ws;
 	env.hide = rig.home;
 	env.policy = rig.policy;
+	env.word = rig.word;
 	return env;
 }
 

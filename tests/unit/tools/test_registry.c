@@ -20,9 +20,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "channel/words.h"
 #include "tools/confine.h"
 #include "tools/host/sandbox.h"
 #include "tools/host/spec.h"
+#include "channel/words.h"
+#include "tools/host/spec.h"
+
 #include "rig.h"
 
 static int setup(void **state)
@@ -32,6 +36,7 @@ static int setup(void **state)
 
 	(void)state;
 	rig_make(NULL);
+	rig.word = words_wording;
 	(void)snprintf(audit, sizeof(audit), "%s/audit", rig.home);
 	assert_int_equal(0, audit_open(&rig.audit, audit, NULL, &e));
 	rig_open(&POLICY_RULES_DEFAULT);
@@ -238,19 +243,24 @@ static void a_summary_is_one_safe_argument(void **state)
 	str_release(&args);
 }
 
-/* Where it ends in "folder: ", the workspace follows. */
-static void expect_question(const char *tool, const char *args, const char *want)
+/* Where it ends in the folder's label, the workspace follows. */
+static void expect_words(bool zh, const char *tool, const char *args, const char *want)
 {
 	struct str out = STR_INIT(8000), full = STR_INIT(8000);
 	struct tool_call c = call_of(tool, args);
 
 	(void)str_addf(&full, "%s%s", want,
-		view_ends(view_of(want), VIEW("folder: ")) ? rig.ws : "");
-	tools_describe(rig.tools, &c, &out);
+		view_ends(view_of(want), zh ? VIEW("工作区：") : VIEW("folder: ")) ? rig.ws : "");
+	tools_describe(rig.tools, &c, zh, &out);
 	assert_string_equal(str_cstr(&full), str_cstr(&out));
 	assert_true(out.n <= TOOL_QUESTION_MAX);
 	str_release(&out);
 	str_release(&full);
+}
+
+static void expect_question(const char *tool, const char *args, const char *want)
+{
+	expect_words(false, tool, args, want);
 }
 
 /* No redaction: what the user says yes to is what is done. */
@@ -258,12 +268,12 @@ static void a_question_shows_the_exact_call(void **state)
 {
 	(void)state;
 	expect_question("read_file", "{\"path\":\"a b\",\"offset\":3}",
-		"path: a b\noffset: 3\nfolder: ");
+		"path: a b\nstart at: 3\nfolder: ");
 	expect_question("list_dir", "{}", "folder: ");
 	expect_question("list_dir", "{\"path\":null}", "folder: ");
 	expect_question("grep",
 		"{\"ignore_case\":true,\"pattern\":\"token=abcdefghijklmnop1234\\u001b[1m\\u202e\"}",
-		"pattern: token=abcdefghijklmnop1234\\x1b[1m\\u202e\nignore_case: true\nfolder: ");
+		"pattern: token=abcdefghijklmnop1234\\x1b[1m\\u202e\nignore case: true\nfolder: ");
 	expect_question("grep", "{\"pattern\":\"a\\u200b\\udb40\\udc61\"}",
 		"pattern: a\\u200b\\U000e0061\nfolder: ");
 	expect_question("grep", "{\"pattern\":\"a\\nb\"}", "pattern: \n| a\n| b\nfolder: ");
@@ -273,6 +283,10 @@ static void a_question_shows_the_exact_call(void **state)
 		"path: a\ncontent: 7 bytes, 1 line\n| 今天\\x07\nfolder: ");
 	expect_question("write_file", "{\"path\":\"a\",\"content\":\"\"}",
 		"path: a\ncontent: 0 bytes, 0 lines\nfolder: ");
+	expect_question("write_file", "{\"path\":\"a\",\"content\":\"x\"}",
+		"path: a\ncontent: 1 byte, 1 line\n| x\nfolder: ");
+	expect_question("shell", "{\"command\":\"ls\",\"cwd\":\"b\",\"timeout_s\":9}",
+		"command: ls\nrun in: b\ntime limit in seconds: 9\nfolder: ");
 	expect_question("apply_patch",
 		"{\"patch\":\"--- a/a.c\\n+++ b/a.c\\n@@ -1 +1 @@\\n-x\\n+y\\n"
 		"--- /dev/null\\n+++ b/b\\n@@ -0,0 +1 @@\\n+x\\n"
@@ -283,6 +297,54 @@ static void a_question_shows_the_exact_call(void **state)
 		"folder: ");
 	expect_question("read_file", "{\"path\":7}", "");
 	expect_question("nothing", "{}", "");
+}
+
+/* What the labels stand beside is the same in both languages, and so is what a yes is bound to. */
+static void a_question_is_labelled_in_chinese_too(void **state)
+{
+	static const char shell[] = "{\"command\":\"ls -l\\nrm b\",\"cwd\":\"b\",\"timeout_s\":9}";
+
+	(void)state;
+	expect_words(true, "shell", shell,
+		"命令：\n| ls -l\n| rm b\n运行位置：b\n时限（秒）：9\n工作区：");
+	expect_words(true, "shell", "{\"command\":\"ls\\n工作区：/x\"}",
+		"命令：\n| ls\n| 工作区：/x\n工作区：");
+	expect_words(true, "write_file", "{\"content\":\"one\\ntwo\\n\",\"path\":\"notes/a.md\"}",
+		"路径：notes/a.md\n内容：8 字节，2 行\n| one\n| two\n工作区：");
+	expect_words(true, "write_file", "{\"content\":\"x\",\"path\":\"a\"}",
+		"路径：a\n内容：1 字节，1 行\n| x\n工作区：");
+	expect_words(true, "apply_patch",
+		"{\"patch\":\"--- /dev/null\\n+++ b/b\\n@@ -0,0 +1 @@\\n+x\\n"
+		"--- a/c\\n+++ /dev/null\\n@@ -1 +0,0 @@\\n-x\\n\"}",
+		"文件：b（新建）, c（删除）\n改动：78 字节，8 行\n| --- /dev/null\n| +++ b/b\n"
+		"| @@ -0,0 +1 @@\n| +x\n| --- a/c\n| +++ /dev/null\n| @@ -1 +0,0 @@\n| -x\n"
+		"工作区：");
+}
+
+/* The tools and their arguments, by the name that each has in its spec. */
+static void every_name_has_words_in_both_languages(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < spec_count(); i++) {
+		const struct tool_spec *s = spec_at(i);
+
+		assert_int_equal(LANG_ZH, words_detect(view_of(words_tool(LANG_ZH, s->name))));
+		assert_string_equal(s->name, words_tool(LANG_EN, s->name));
+		assert_string_equal(s->name, words_tool(LANG_AUTO, s->name));
+		for (const struct arg_spec *a = s->args; a->type != ARG_END; a++) {
+			const char *const args[] = { a->name, NULL };
+			struct str zh = STR_INIT(100), en = STR_INIT(100);
+
+			assert_int_equal(0, words_wording(&zh, true, WORDING_ARGUMENT, args));
+			assert_int_equal(0, words_wording(&en, false, WORDING_ARGUMENT, args));
+			assert_int_equal(LANG_ZH, words_detect(str_view(&zh)));
+			assert_int_equal(LANG_EN, words_detect(str_view(&en)));
+			assert_null(strchr(str_cstr(&en), '_'));
+			str_release(&zh);
+			str_release(&en);
+		}
+	}
+	assert_string_equal("mcp_x", words_tool(LANG_ZH, "mcp_x"));
 }
 
 /* Is all shown of a call of grep with so many of these in its pattern and its glob? */
@@ -300,12 +362,38 @@ static bool all_is_shown(const char *pattern, int n, const char *glob, int m)
 		(void)str_adds(&args, glob);
 	(void)str_adds(&args, "\"}");
 	c = call_of("grep", str_cstr(&args));
-	tools_describe(rig.tools, &c, &out);
+	tools_describe(rig.tools, &c, false, &out);
 	assert_true(out.n > 0 && out.n <= TOOL_QUESTION_MAX && utf8_valid(str_view(&out)));
-	all = !strstr(str_cstr(&out), "bytes are not shown here");
+	all = !strstr(str_cstr(&out), " not shown here]");
 	str_release(&args);
 	str_release(&out);
 	return all;
+}
+
+/* A value cannot go on behind what is left out as a line of ours. */
+static void what_follows_a_cut_is_set_off(void **state)
+{
+	struct str args = STR_INIT(8000), out = STR_INIT(8000), tail = STR_INIT(8000);
+	struct tool_call c;
+
+	(void)state;
+	(void)str_adds(&tail, "folder: /safe");
+	while (tail.n < 600) /* a quarter of what is shown of it */
+		(void)str_addc(&tail, 'x');
+	(void)str_adds(&args, "{\"command\":\"");
+	for (int i = 0; i < 3000; i++)
+		(void)str_addc(&args, 'a');
+	(void)str_addf(&args, "%s\"}", str_cstr(&tail));
+	c = call_of("shell", str_cstr(&args));
+	tools_describe(rig.tools, &c, false, &out);
+	assert_non_null(
+		strstr(str_cstr(&out), "aaa\n[1200 bytes not shown here]\n| folder: /safexxx"));
+	str_reset(&out);
+	tools_describe(rig.tools, &c, true, &out);
+	assert_non_null(strstr(str_cstr(&out), "aaa\n[这里略去 1200 字节]\n| folder: /safexxx"));
+	str_release(&args);
+	str_release(&out);
+	str_release(&tail);
 }
 
 static void what_a_question_leaves_out_is_said(void **state)
@@ -323,7 +411,7 @@ static void what_a_question_leaves_out_is_said(void **state)
 		(void)str_addf(&args, "line %d\\n", i);
 	(void)str_adds(&args, "\"}");
 	c = call_of("write_file", str_cstr(&args));
-	tools_describe(rig.tools, &c, &out);
+	tools_describe(rig.tools, &c, false, &out);
 	assert_non_null(strstr(str_cstr(&out), "13 lines\n| line 0\n"));
 	assert_non_null(strstr(str_cstr(&out), "| line 11\n| ...\nfolder: "));
 	str_release(&args);
@@ -1195,6 +1283,9 @@ int main(void)
 		T(the_schema_is_what_models_expect),
 		T(a_summary_is_one_safe_argument),
 		T(a_question_shows_the_exact_call),
+		T(a_question_is_labelled_in_chinese_too),
+		T(every_name_has_words_in_both_languages),
+		T(what_follows_a_cut_is_set_off),
 		T(what_a_question_leaves_out_is_said),
 		T(workspace_and_home_must_lie_apart),
 		T(a_folder_to_read_is_not_looked_up_in_the_workspace),
