@@ -55,7 +55,7 @@ static const struct {
 	{ "glrt-", 16, 255, DASHED | DOTTED },
 	{ "glptt-", 16, 255, DASHED | DOTTED },
 	{ "glcbt-", 16, 255, DASHED | DOTTED },
-	{ "xapp-", 20, 255, DASHED | NEED_DIGIT },
+	{ "xapp-1-", 20, 255, DASHED },
 	{ "xoxa-", 10, 255, DASHED | NEED_DIGIT },
 	{ "xoxb-", 10, 255, DASHED | NEED_DIGIT },
 	{ "xoxc-", 10, 255, DASHED | NEED_DIGIT },
@@ -91,14 +91,14 @@ static const struct {
 	{ "fw_", 20, 60, ALNUM | NEED_DIGIT },
 	{ "fc-", 32, 32, ALNUM | NEED_DIGIT },
 	{ "r8_", 30, 60, ALNUM | NEED_DIGIT },
-	{ "jina_", 30, 100, DASHED | NEED_DIGIT },
+	{ "jina_", 50, 100, DASHED | NEED_DIGIT },
 	{ "BSA", 24, 36, DASHED | NEED_DIGIT },
 	{ "e2b_", 30, 80, ALNUM | NEED_DIGIT },
 	{ "lsv2_", 30, 80, DASHED | NEED_DIGIT },
 	{ "bb_live_", 16, 80, DASHED | NEED_DIGIT },
 	{ "ATATT3x", 60, 400, DASHED | BASE64 },
 	{ "ATCTT3x", 60, 400, DASHED | BASE64 },
-	{ "SG.", 50, 80, DASHED | DOTTED },
+	{ "SG.", 50, 80, DASHED | DOTTED | NEED_DIGIT },
 	{ "key-", 32, 32, ALNUM | NEED_DIGIT },
 	{ "dop_v1_", 60, 70, ALNUM },
 	{ "doo_v1_", 60, 70, ALNUM },
@@ -119,7 +119,7 @@ static const struct {
 	{ "ntn_", 40, 60, ALNUM | NEED_DIGIT },
 	{ "secret_", 43, 43, ALNUM | NEED_DIGIT },
 	{ "pat", 79, 79, ALNUM | DOTTED | NEED_DIGIT },
-	{ "pypi-", 50, 300, DASHED },
+	{ "pypi-", 50, 300, DASHED | NEED_DIGIT },
 	{ "rubygems_", 40, 60, ALNUM | NEED_DIGIT },
 	{ "dckr_pat_", 20, 60, DASHED },
 	{ "sbp_", 30, 60, ALNUM | NEED_DIGIT },
@@ -245,25 +245,26 @@ static size_t dotted_span(struct view v)
 	return span_of(view_cut(v, 17), ALNUM) == 16 && ends_word(view_from(v, 16)) ? 49 : 0;
 }
 
-/* A Telegram bot's token: its number, a colon, 35 more; "bot" stands before it in URLs. */
+/* A Telegram bot's token: its number, a colon, 35 from an A on; "bot" stands before it in URLs. */
 static size_t telegram_span(struct view v)
 {
 	size_t at = v.p[0] == 'b' && view_starts(v, VIEW("bot")) ? 3 : 0, from = at, n;
 
 	while (at < v.n && at < from + 12 && is_digit(v.p[at]))
 		at++;
-	if (at < from + 8 || at == v.n || v.p[at] != ':')
+	if (at < from + 8 || !view_starts(view_from(v, at), VIEW(":A")))
 		return 0;
 	n = span_of(view_cut(view_from(v, at + 1), 36), DASHED);
 	return n == 35 ? at + 1 + n : 0;
 }
 
-/* A Discord bot's token: its number in base64, a time and a sum. */
+/* A Discord bot's token: its number, a time and a sum, in base64, where two digits begin with one
+ * of M to O and one of D, T, j and z. */
 static size_t discord_span(struct view v)
 {
 	size_t first, second, third;
 
-	if (v.p[0] < 'M' || v.p[0] > 'O')
+	if (v.n < 2 || !strchr("MNO", v.p[0]) || !strchr("DTjz", v.p[1]))
 		return 0;
 	first = span_of(view_cut(v, 31), DASHED);
 	if (first < 23 || first > 30 || first == v.n || v.p[first] != '.')

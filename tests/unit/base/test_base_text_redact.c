@@ -221,7 +221,7 @@ static void keys_of_every_vendor(void **state)
 		"xoxe.xoxp-1-" HEX32, "AQ." HEX32 HEX32, "GOCSPX-" HEX32, "1//0" HEX32 HEX32,
 		"api_org_" HEX32, "AKLT" HEX32, "bce-v3/ALTAK-" HEX32 "/" HEX32,
 		"ms-01234567-0123-0123-0123-0123456789ab", "csk-" HEX32, "ctx7sk-" HEX32,
-		"sk_" HEX32 HEX32, "fw_" HEX32, "fc-" HEX32, "r8_" HEX32, "jina_" HEX32,
+		"sk_" HEX32 HEX32, "fw_" HEX32, "fc-" HEX32, "r8_" HEX32, "jina_" HEX32 HEX32,
 		"BSA" HEX32, "e2b_" HEX32, "lsv2_pt_" HEX32 "_0a", "bb_live_" HEX32,
 		"ATATT3x" HEX32 HEX32 "=0A", "SG." HEX32 "." HEX32, "key-" HEX32,
 		"dop_v1_" HEX32 HEX32, "shpat_" HEX32, "sq0atp-" HEX32, "dapi" HEX32 "-2",
@@ -267,6 +267,12 @@ static void addresses_that_are_keys(void **state)
 		{ "https://hooks.slack.com/services/ and bot12:30, 123456789:80, bot123456789",
 			NULL },
 		{ "MONOSPACE.font, Nothing.else.matters, key-value ms-settings dapi pat.x", NULL },
+		{ "NotificationCenterDelegate.shared.applicationDidFinishLaunching", NULL },
+		{ "12345678:how-this-works-in-thirty-five-chars", NULL },
+		{ "/pypi-how-to-publish-a-package-with-trusted-publishers-and-github", NULL },
+		{ "xapp-symbolic-icons-for-the-desktop-2", NULL },
+		{ "jina_embeddings_v2_base_en_finetuned", NULL },
+		{ "SG.Foundation.Networking.RequestBuilder.makeAuthenticatedRequest", NULL },
 	};
 
 	(void)state;
