@@ -150,6 +150,7 @@ enum control_language words_detect(struct view text)
 /* Letters, with no more than a mark behind them. */
 static bool is_word(struct view v)
 {
+	const struct view marks = VIEW(".,;:!?");
 	size_t n = 0;
 
 	while (n < v.n) {
@@ -160,12 +161,13 @@ static bool is_word(struct view v)
 			break;
 		n += len;
 	}
-	return n > 0 && v.n - n <= 1 && (n == v.n || strchr(".,;:!?", v.p[n]));
+	return n > 0 && v.n - n <= 1 && (n == v.n || view_find(marks, v.p[n]) < marks.n);
 }
 
 enum control_language words_follow(enum control_language known, struct view text)
 {
 	enum control_language lang = words_detect(text);
+	const struct view blanks = VIEW(" \t\r\n");
 	int words = 0;
 
 	if (lang != LANG_EN || known != LANG_ZH)
@@ -173,7 +175,7 @@ enum control_language words_follow(enum control_language known, struct view text
 	for (text = view_cut(text, 8192); text.n && words < SENTENCE; text = view_trim(text)) {
 		size_t n = 0;
 
-		while (n < text.n && !strchr(" \t\r\n", text.p[n]))
+		while (n < text.n && view_find(blanks, text.p[n]) == blanks.n)
 			n++;
 		words += is_word(view_cut(text, n));
 		text = view_from(text, n);

@@ -254,6 +254,7 @@ static void a_few_latin_words_do_not_end_chinese(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		assert_int_equal(rows[i].lang, words_follow(LANG_ZH, view_of(rows[i].text)));
+	assert_int_equal(LANG_AUTO, words_follow(LANG_ZH, VIEW("ok \0 ok")));
 	assert_int_equal(LANG_EN, words_follow(LANG_AUTO, VIEW("ok")));
 	assert_int_equal(LANG_ZH, words_follow(LANG_EN, VIEW("好")));
 }
