@@ -162,17 +162,27 @@ static void rejoin(struct poll *p)
 	greet(p);
 }
 
-/* -14: read the credentials again, try once more, then give up (4). */
-static void poll_stale(struct poll *p)
+/* Are the credentials those on disk? False: polling goes on another way, or has ended. */
+static bool still_ours(struct poll *p)
 {
 	bool changed;
 
 	if (!reload(p, &changed))
-		return;
+		return false;
 	if (changed) {
-		log_info(p->api->log, "poll", "the token was replaced on disk and is adopted");
+		log_info(p->api->log, "poll",
+			"the credentials were replaced on disk and are adopted");
 		rejoin(p);
-	} else if (p->retried) {
+	}
+	return !changed;
+}
+
+/* -14: read the credentials again, try once more, then give up (4). */
+static void poll_stale(struct poll *p)
+{
+	if (!still_ours(p))
+		return;
+	if (p->retried) {
 		poll_expire(p);
 	} else {
 		log_info(p->api->log, "poll",
@@ -184,13 +194,9 @@ static void poll_stale(struct poll *p)
 
 static void poll_on_reread(struct poll *p)
 {
-	bool changed;
-
-	if (!reload(p, &changed))
+	if (!still_ours(p))
 		return;
-	if (changed)
-		rejoin(p);
-	else if (loop_now(p->api->loop) >= p->probe_due)
+	if (loop_now(p->api->loop) >= p->probe_due)
 		greet(p); /* retried is set: another -14 leads straight back */
 	else
 		timer_arm(p->timer, REREAD_MS);
@@ -332,24 +338,16 @@ static void log_notes(struct poll *p, const struct wire_update *u)
 static int move_cursor(struct poll *p, struct view cursor)
 {
 	struct err e = ERR_INIT;
-	bool changed;
 
-	if (cursor.n == 0 || view_eqs(cursor, account_cursor(p->acc))) {
-		/* Nothing is written that would show it: is the login still ours? */
-		if (!reload(p, &changed))
-			return -1;
-		if (changed)
-			rejoin(p);
-		return changed ? -1 : 0;
-	}
+	/* Nothing is written that would show whether the login is still ours. */
+	if (cursor.n == 0 || view_eqs(cursor, account_cursor(p->acc)))
+		return still_ours(p) ? 0 : -1;
 	test_halt("cursor");
 	if (account_move_cursor(p->acc, cursor, &e) == 0)
 		return 1;
-	if (e.code == E_CONFLICT && !reload(p, &changed))
+	if (e.code == E_CONFLICT && !still_ours(p))
 		return -1;
-	if (e.code == E_CONFLICT && changed)
-		rejoin(p);
-	else if (p->state == POLL_TAKING)
+	if (p->state == POLL_TAKING)
 		poll_blocked(p, "the place in the message stream cannot be kept", &e);
 	return -1;
 }
