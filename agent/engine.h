@@ -183,7 +183,7 @@ struct engine_ops {
 	 * turn whose text is "/NAME" or "/NAME ARGUMENT", never by command(). Good until the next
 	 * pass of the loop: an agent may change them. Optional. */
 	const char *const *(*commands)(const struct engine *g);
-	/* One line for status: "react, moonshot kimi-k2 at api.moonshot.cn". */
+	/* One line for status: "react, moonshot kimi-k2 at api.moonshot.cn", or in Chinese. */
 	void (*describe)(const struct engine *g, bool zh, struct str *out);
 	/* What is done outside of any turn, and ends with the engine: a call for each. Optional. */
 	void (*jobs)(const struct engine *g, engine_job_cb *each, void *arg);

@@ -100,7 +100,7 @@ static void drop_period(char *word)
 	}
 }
 
-static bool is_number(struct view v)
+static bool starts_with_digit(struct view v)
 {
 	uint32_t c = 0;
 
@@ -114,7 +114,7 @@ bool command_takes(const struct command_call *call, const char *en, const char *
 	struct view v = call->arg, behind = view_from(v, strlen(zh));
 	char word[32];
 
-	if (view_starts(v, view_of(zh)) && is_number(behind)) {
+	if (view_starts(v, view_of(zh)) && starts_with_digit(behind)) {
 		if (rest)
 			*rest = behind;
 		return true;
@@ -147,7 +147,7 @@ static void find_joined(struct view text, struct command_call *call)
 	uint32_t slash;
 
 	cmd = command_joined(view_from(text, utf8_next(text, &slash)), &arg);
-	if (!cmd || !(is_number(arg) || view_starts(arg, VIEW("全部")) ||
+	if (!cmd || !(starts_with_digit(arg) || view_starts(arg, VIEW("全部")) ||
 			    view_starts(arg, VIEW("删除"))))
 		return;
 	call->word[1 + strlen(cmd->zh)] = '\0';
@@ -158,7 +158,7 @@ static void find_joined(struct view text, struct command_call *call)
 /* "/打开 ２": the digits of Chinese keyboards, for engines too. */
 static void narrow_number(struct command_call *call)
 {
-	if (call->arg.n + 5 >= sizeof(call->number))
+	if (call->arg.n + 5 >= sizeof(call->number)) /* it would be cut */
 		return;
 	command_lower(call->arg, call->number, sizeof(call->number));
 	if (strspn(call->number, "0123456789") == strlen(call->number))

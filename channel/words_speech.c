@@ -66,7 +66,7 @@ static const struct words_pair table[SPEECH_COUNT] = {
 	[SPEECH_UNSERVED] = { "；没有交给它的 MCP 服务：{1}",
 		"; MCP servers not handed over: {1}" },
 	[SPEECH_UNSERVED_ALL] = { "；没有交给它任何 MCP 服务：{1} 读不了",
-		"; MCP servers not handed over: any: {1} cannot be read" },
+		"; no MCP server handed over: {1} cannot be read" },
 
 	[SPEECH_JUST_NOW] = { "刚刚", "just now" },
 	[SPEECH_MINUTES_AGO] = { "{1} 分钟前", "{1} min ago" },

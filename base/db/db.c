@@ -161,8 +161,8 @@ static int prepare_files(const char *path, struct err *e)
 	return 0;
 }
 
-/* A log that grows makes each wait for the disk one for the file system's own log as well, which
- * takes about three times as long. Where there is no room for it, it grows as it has to. */
+/* A log that grows makes each wait for the disk one for the file system's own log as well. Where
+ * there is no room for it, it grows as it has to. */
 static void reserve_log(const struct db *d)
 {
 	char path[PATH_SIZE + 8];
@@ -439,6 +439,7 @@ bool db_in_transaction(const struct db *d)
 }
 
 /* --- Statements ------------------------------------------------------------------------------- */
+
 static sqlite3_stmt *take_kept(struct db *d, const char *sql)
 {
 	for (size_t i = 0; i < d->nkept; i++) {

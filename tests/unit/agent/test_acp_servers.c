@@ -146,7 +146,7 @@ static void a_file_that_cannot_be_read_is_told_with_the_answer(void **state)
 	assert_string_equal("(mcp.json cannot be read, so the agent works without its MCP servers; "
 			    "kairo doctor on the computer says why.)\n\nfine",
 		str_cstr(&f->text));
-	says(f, "not handed over: any: mcp.json cannot be read");
+	says(f, "no MCP server handed over: mcp.json cannot be read");
 	ask(f, "hello");
 	assert_string_equal("fine", str_cstr(&f->text));
 	assert_int_equal(0, chmod(file_of(f), 0600));
