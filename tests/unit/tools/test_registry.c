@@ -24,9 +24,6 @@
 #include "tools/confine.h"
 #include "tools/host/sandbox.h"
 #include "tools/host/spec.h"
-#include "channel/words.h"
-#include "tools/host/spec.h"
-
 #include "rig.h"
 
 static int setup(void **state)
