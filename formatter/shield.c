@@ -71,7 +71,9 @@ struct shielder {
 	struct str *out;
 	size_t no_close[4]; /* per kind of formula: no end mark before here */
 	size_t images;
-	bool open[2]; /* an unclosed * or ** on this line */
+	bool open[2];   /* an unclosed * or ** on this line */
+	bool quotes[3]; /* so of each that quote_of knows, as far as they are counted */
+	size_t counted;
 };
 
 /* Everything but the three marks that stand for something else and need no shield. */
@@ -232,10 +234,35 @@ static uint32_t mirrored(uint32_t cp)
 	}
 }
 
-/* "(^_^)", ">_<", "\"*\"", "-*-": marks amid the same punctuation are seen, they mark nothing. */
-static bool is_amid(uint32_t before, uint32_t after)
+/* Which of the quotes that end as they begin; -1: none. */
+static int quote_of(char c)
 {
-	return after > 0 && mirrored(before) == after;
+	return c == '"' ? 0 : c == '\'' ? 1 : c == '`' ? 2 : -1;
+}
+
+/* Does no such quote end right before `at`? Each byte is looked at once. */
+static bool is_inside(struct shielder *s, size_t at)
+{
+	int last = at > 0 ? quote_of(s->in.p[at - 1]) : -1;
+
+	if (last < 0)
+		return true;
+	for (; s->counted < at; s->counted++) {
+		int q = quote_of(s->in.p[s->counted]);
+
+		if (s->in.p[s->counted] == '\n')
+			memset(s->quotes, 0, sizeof(s->quotes));
+		else if (q >= 0)
+			s->quotes[q] = !s->quotes[q];
+	}
+	return s->quotes[last];
+}
+
+/* "(^_^)", ">_<", "\"*\"", "-*-": marks amid the same punctuation are seen, they mark nothing; but
+ * `a`**`b`** is bold. */
+static bool is_amid(struct shielder *s, size_t at, uint32_t after)
+{
+	return after > 0 && mirrored(cp_before(s->in, at)) == after && is_inside(s, at);
 }
 
 /* "__init__": a name, not something in bold. */
@@ -251,13 +278,14 @@ static size_t dunder(struct view v)
 }
 
 /* An asterisk that multiplies, stands for file names or for itself: "2*3", "x**2", "*.c", "(*)". */
-static bool is_literal_star(const struct shielder *s, size_t n, uint32_t before, uint32_t after)
+static bool is_literal_star(struct shielder *s, size_t at, size_t n, uint32_t before,
+	uint32_t after)
 {
 	bool operand = before < 0x80 && (ascii_alnum((char)before) || before == ')');
 
 	if (n <= 2 && s->open[n - 1])
 		return false;
-	if (is_amid(before, after))
+	if (is_amid(s, at, after))
 		return true;
 	if (n > 2)
 		return false;
@@ -277,7 +305,7 @@ static size_t put_stars(struct shielder *s, size_t at)
 	bool inner = !cp_space(before) && !cp_space(after), join = n >= 2 && inner;
 	bool left = join && cp_punct(before), right = join && cp_punct(after);
 
-	if (is_literal_star(s, n, before, after)) {
+	if (is_literal_star(s, at, n, before, after)) {
 		for (size_t i = 0; i < n; i++)
 			put_shielded(s->out, '*');
 		return n;
@@ -328,13 +356,13 @@ static bool in_word(const struct shielder *s, size_t at)
 }
 
 /* Bytes of what begins with an underscore and is no mark, or 0. */
-static size_t literal_under(const struct shielder *s, size_t at)
+static size_t literal_under(struct shielder *s, size_t at)
 {
 	struct view v = view_from(s->in, at);
 
 	if (in_word(s, at))
 		return 0;
-	return is_amid(cp_before(s->in, at), cp_at(v, run_of(v, 0))) ? run_of(v, 0) : dunder(v);
+	return is_amid(s, at, cp_at(v, run_of(v, 0))) ? run_of(v, 0) : dunder(v);
 }
 
 /* Bytes of the input dealt with at a character that may need it, 0 when it does not. */

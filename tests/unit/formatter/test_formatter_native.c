@@ -134,6 +134,8 @@ static void marks_amid_punctuation_are_seen(void **state)
 	native("(see **f(x)**) *[1]*]", "(see **f(x)**) *[1]*]");
 	plain("(see **f(x)**) (_f(x)_)，“**注意！**”！", "(see f(x)) (f(x))，“注意！”！");
 	plain("(・_・) (・_・)", "(・_・) (・_・)");
+	native("`a`**`b`**，\"甲\"**\"乙\"**", "`a`**`b`**，\"甲\"**\"乙\"**");
+	native("`*`、`a`和\"*\"，2*3*4", "`*`、`a`和\"＊\"，2＊3＊4");
 }
 
 static void widens_backticks_that_would_pair(void **state)
