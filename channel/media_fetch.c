@@ -409,8 +409,10 @@ static int forget(struct media *m, struct err *e)
 
 	if (rc != 0 || !m->secrets)
 		return rc < 0 ? -1 : 0;
+	if (db_fold(m->room->db, e) < 0)
+		return -1;
 	m->secrets = false;
-	return db_fold(m->room->db, e);
+	return 0;
 }
 
 static void on_kick(void *arg)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/file-private.h"
@@ -15,6 +16,7 @@
 
 #define BUSY_MS  2000    /* another process of ours writes; its transactions are short */
 #define LOG_SIZE 4194304 /* what its log grows to before it is folded into the database */
+#define LOG_FULL 1000    /* the same in pages */
 #define KEPT     64 /* statements ready for reuse: about what a message needs from end to end */
 
 struct db {
@@ -28,7 +30,7 @@ struct db {
 	bool doomed;   /* SQLite gave the transaction up by itself */
 	bool unsynced; /* the commit of this transaction does not wait for the disk */
 	bool owed;     /* such a commit was made, and nothing has waited since */
-	int changes;   /* in all, when the transaction began */
+	bool failed;   /* the disk was waited for in vain */
 };
 
 struct stmt {
@@ -83,6 +85,7 @@ static int fail(struct db *d, int rc, struct err *e)
 {
 	enum err_code code = code_of(rc, errno);
 
+	d->failed |= rc == SQLITE_IOERR_FSYNC;
 	if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
 		damaged(d, e);
 	else if (code == E_BUSY)
@@ -162,10 +165,12 @@ static int prepare_files(const char *path, struct err *e)
 }
 
 /* A log that grows makes each wait for the disk one for the file system's own log as well. Where
- * there is no room for it, it grows as it has to. */
+ * there is no room for it, it grows as it has to: asked for more than they have, some file systems
+ * give all of it away before they say so. */
 static void reserve_log(const struct db *d)
 {
 	char path[PATH_SIZE + 8];
+	struct statvfs room;
 	struct stat st;
 	int fd;
 
@@ -173,9 +178,24 @@ static void reserve_log(const struct db *d)
 	fd = path_open_private(path, 0, &st, NULL);
 	if (fd < 0)
 		return;
-	if (st.st_size < LOG_SIZE)
+	if (st.st_size < LOG_SIZE && fstatvfs(fd, &room) == 0 &&
+		(uint64_t)room.f_bavail * room.f_frsize > 2UL * LOG_SIZE)
 		(void)fallocate(fd, 0, 0, LOG_SIZE);
 	close(fd);
+}
+
+/* SQLite's word that a commit has written to the log, which is folded in from here when it is long.
+ * The wait is for all of it, so one is enough for what was written before. */
+static int on_logged(void *arg, sqlite3 *sq, const char *name, int pages)
+{
+	struct db *d = arg;
+	int rc = SQLITE_OK;
+
+	d->owed = d->unsynced;
+	if (pages >= LOG_FULL)
+		rc = sqlite3_wal_checkpoint_v2(sq, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	d->failed |= rc == SQLITE_IOERR_FSYNC;
+	return SQLITE_OK;
 }
 
 static int set_up(struct db *d, struct err *e)
@@ -193,6 +213,7 @@ static int set_up(struct db *d, struct err *e)
 
 	(void)sqlite3_extended_result_codes(d->sq, 1);
 	(void)sqlite3_busy_timeout(d->sq, BUSY_MS);
+	(void)sqlite3_wal_hook(d->sq, on_logged, d);
 	(void)sqlite3_db_config(d->sq, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
 	(void)sqlite3_db_config(d->sq, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	(void)sqlite3_db_config(d->sq, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
@@ -212,6 +233,7 @@ static int set_up(struct db *d, struct err *e)
 	if (db_exec(d, pragmas, e) < 0)
 		return -1;
 	reserve_log(d);
+	d->owed = true; /* by a program that was killed, for all we know */
 	return 0;
 }
 
@@ -319,18 +341,6 @@ int db_exec(struct db *d, const char *sql, struct err *e)
 	return rc;
 }
 
-static int begin(struct db *d, struct err *e)
-{
-	if (transaction_lost(d))
-		return refuse_lost(d, e);
-	/* Savepoints of one name nest: each command means the newest. */
-	if (exec(d, d->depth == 0 ? "BEGIN IMMEDIATE" : "SAVEPOINT inner_part", e) < 0)
-		return -1;
-	if (d->depth++ == 0)
-		d->changes = sqlite3_total_changes(d->sq);
-	return 0;
-}
-
 /* The level can be changed outside of transactions only. */
 static int wait_for_disk(struct db *d, bool on, struct err *e)
 {
@@ -352,18 +362,30 @@ static bool waits_for_disk(struct db *d)
 	return full;
 }
 
+static int begin(struct db *d, bool waits, struct err *e)
+{
+	if (transaction_lost(d))
+		return refuse_lost(d, e);
+	if (d->depth == 0 && d->failed && db_sync(d, e) < 0)
+		return -1;
+	if (d->depth == 0 && (waits ? d->unsynced : waits_for_disk(d)) &&
+		wait_for_disk(d, waits, e) < 0)
+		return -1;
+	/* Savepoints of one name nest: each command means the newest. */
+	if (exec(d, d->depth == 0 ? "BEGIN IMMEDIATE" : "SAVEPOINT inner_part", e) < 0)
+		return -1;
+	d->depth++;
+	return 0;
+}
+
 int db_begin(struct db *d, struct err *e)
 {
-	if (d->depth == 0 && d->unsynced && wait_for_disk(d, true, e) < 0)
-		return -1;
-	return begin(d, e);
+	return begin(d, true, e);
 }
 
 int db_begin_unsynced(struct db *d, struct err *e)
 {
-	if (d->depth == 0 && waits_for_disk(d) && wait_for_disk(d, false, e) < 0)
-		return -1;
-	return begin(d, e);
+	return begin(d, false, e);
 }
 
 static void end_transaction(struct db *d)
@@ -387,11 +409,18 @@ int db_commit(struct db *d, struct err *e)
 		return d->doomed ? refuse_lost(d, e) : exec(d, "RELEASE inner_part", e);
 	}
 	rc = d->doomed ? refuse_lost(d, e) : exec(d, "COMMIT", e);
-	/* The wait is for the whole log, so one is enough for all that was written before. */
-	if (rc == 0 && sqlite3_total_changes(d->sq) != d->changes)
-		d->owed = d->unsynced;
 	end_transaction(d);
 	return rc;
+}
+
+/* What the system could not write it takes for written, and the next wait says so: it has to be
+ * written anew, to another place. */
+static int write_anew(struct db *d, struct err *e)
+{
+	if (db_fold(d, e) < 0)
+		return -1;
+	d->failed = d->owed = false;
+	return 0;
 }
 
 int db_sync(struct db *d, struct err *e)
@@ -399,6 +428,8 @@ int db_sync(struct db *d, struct err *e)
 	sqlite3_file *log = NULL;
 	int rc;
 
+	if (d->failed)
+		return write_anew(d, e);
 	if (!d->owed)
 		return 0;
 	rc = sqlite3_file_control(d->sq, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &log);
@@ -406,7 +437,8 @@ int db_sync(struct db *d, struct err *e)
 	if (rc == SQLITE_OK)
 		rc = log && log->pMethods ? log->pMethods->xSync(log, SQLITE_SYNC_NORMAL)
 		                          : SQLITE_IOERR_FSYNC;
-	if (rc != SQLITE_OK)
+	d->failed = rc != SQLITE_OK;
+	if (d->failed)
 		return err_set(e, code_of(rc, errno), "%s: the disk did not take it: %s", d->name,
 			sqlite3_errstr(rc));
 	d->owed = false;
@@ -415,8 +447,12 @@ int db_sync(struct db *d, struct err *e)
 
 int db_fold(struct db *d, struct err *e)
 {
-	if (db_exec(d, "PRAGMA wal_checkpoint(TRUNCATE)", e) < 0)
-		return -1;
+	int rc;
+
+	errno = 0;
+	rc = sqlite3_wal_checkpoint_v2(d->sq, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	if (rc != SQLITE_OK)
+		return fail(d, rc, e);
 	reserve_log(d);
 	return 0;
 }

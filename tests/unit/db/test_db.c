@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -16,11 +17,17 @@
 #include "../base/smalldisk.h"
 
 static int waits;
+static bool fails; /* the next one, as the system does: once */
 
 /* SQLite's own calls end here as well. */
 int fdatasync(int fd)
 {
 	waits++;
+	if (fails) {
+		fails = false;
+		errno = EIO;
+		return -1;
+	}
 	return (int)syscall(SYS_fdatasync, fd);
 }
 
@@ -462,6 +469,15 @@ static void only_the_outermost_commit_commits(void **state)
 	db_close(&other);
 }
 
+static void put_unsynced(struct fixture *f, int64_t k)
+{
+	ok(f, db_begin_unsynced(f->db, &f->e));
+	ok(f, db_begin(f->db, &f->e));
+	ok(f, put(f, k, VIEW("x")));
+	ok(f, db_commit(f->db, &f->e));
+	ok(f, db_commit(f->db, &f->e));
+}
+
 static void a_commit_waits_for_the_disk_once(void **state)
 {
 	struct fixture *f = *state;
@@ -479,15 +495,6 @@ static void a_commit_waits_for_the_disk_once(void **state)
 	assert_int_equal(waits, before + 2);
 	ok(f, db_sync(f->db, &f->e)); /* nothing is owed */
 	assert_int_equal(waits, before + 2);
-}
-
-static void put_unsynced(struct fixture *f, int64_t k)
-{
-	ok(f, db_begin_unsynced(f->db, &f->e));
-	ok(f, db_begin(f->db, &f->e));
-	ok(f, put(f, k, VIEW("x")));
-	ok(f, db_commit(f->db, &f->e));
-	ok(f, db_commit(f->db, &f->e));
 }
 
 static void an_unsynced_commit_waits_with_the_next(void **state)
@@ -520,6 +527,112 @@ static void an_unsynced_commit_waits_with_the_next(void **state)
 	assert_int_equal(waits, before + 2);
 	assert_int_equal(one_int(f, "PRAGMA synchronous"), 2);
 	assert_int_equal(one_int(f, "SELECT count(*) FROM t"), 5);
+}
+
+/* Nothing tells apart what a killed program has waited for and what not. */
+static void what_a_killed_program_has_not_waited_for_is_owed(void **state)
+{
+	struct fixture *f = *state;
+	int before, status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		opened(f);
+		put_unsynced(f, 1);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	ok(f, db_open(&f->db, at(f, "state.db"), &f->e));
+	before = waits;
+	assert_int_equal(one_int(f, "SELECT count(*) FROM t"), 1);
+	assert_int_equal(waits, before);
+	ok(f, db_sync(f->db, &f->e));
+	assert_true(waits > before); /* the first is for the folder, too */
+	before = waits;
+	ok(f, db_sync(f->db, &f->e));
+	assert_int_equal(waits, before);
+}
+
+/* SQLite counts it as a change, and writes nothing. */
+static void what_is_written_as_it_stood_waits_for_nothing_else(void **state)
+{
+	struct fixture *f = *state;
+	int before;
+
+	opened(f);
+	ok(f, put(f, 1, VIEW("x")));
+	put_unsynced(f, 2);
+	before = waits;
+	ok(f, db_begin(f->db, &f->e));
+	ok(f, db_exec(f->db, "UPDATE t SET v = 'x' WHERE k = 1", &f->e));
+	ok(f, db_commit(f->db, &f->e));
+	ok(f, db_exec(f->db, "UPDATE t SET v = 'x' WHERE k = 1", &f->e));
+	ok(f, db_sync(f->db, &f->e));
+	assert_int_equal(waits, before + 1);
+}
+
+/* Of the database alone, without its log. */
+static int64_t rows_folded(struct fixture *f)
+{
+	struct fixture alone = { .e = ERR_INIT };
+	int from = open(at(f, "state.db"), O_RDONLY);
+	int to = open(at(f, "state.db.copy"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	off_t size = size_of(at(f, "state.db"));
+	int64_t n;
+
+	assert_int_equal(sendfile(to, from, NULL, (size_t)size), size);
+	close(to);
+	ok(f, db_open(&alone.db, at(f, "state.db.copy"), &f->e));
+	n = one_int(&alone, "SELECT count(*) FROM t");
+	db_close(&alone.db);
+	close(from);
+	return n;
+}
+
+/* What the system could not write it takes for written: the next wait would go well, and be of no
+ * worth. */
+static void what_the_disk_did_not_take_is_written_anew(void **state)
+{
+	struct fixture *f = *state;
+
+	opened(f);
+	ok(f, db_fold(f->db, &f->e));
+	put_unsynced(f, 1);
+	fails = true;
+	assert_err(f, db_sync(f->db, &f->e), E_IO);
+	assert_int_equal(rows_folded(f), 0);
+	ok(f, db_sync(f->db, &f->e));
+	assert_int_equal(rows_folded(f), 1);
+
+	put_unsynced(f, 2);
+	ok(f, db_begin(f->db, &f->e));
+	ok(f, put(f, 3, VIEW("x")));
+	fails = true;
+	assert_err(f, db_commit(f->db, &f->e), E_IO);
+	ok(f, db_begin(f->db, &f->e));
+	assert_int_equal(rows_folded(f), 2);
+	db_rollback(f->db);
+	ok(f, db_check(f->db, &f->e));
+}
+
+/* The log is folded in by the commit that makes it long, which tells nobody how that went. */
+static void a_log_that_could_not_be_folded_in_is_written_anew(void **state)
+{
+	struct fixture *f = *state;
+
+	opened(f);
+	ok(f, db_exec(f->db, "CREATE TABLE long(v TEXT)", &f->e));
+	ok(f, db_fold(f->db, &f->e));
+	ok(f, db_begin_unsynced(f->db, &f->e));
+	ok(f, put(f, 1, VIEW("x")));
+	ok(f, db_exec(f->db, "INSERT INTO long VALUES(zeroblob(4500000))", &f->e));
+	fails = true;
+	ok(f, db_commit(f->db, &f->e));
+	assert_false(fails);
+	assert_int_equal(rows_folded(f), 0);
+	ok(f, db_sync(f->db, &f->e));
+	assert_int_equal(rows_folded(f), 1);
 }
 
 static void an_inner_rollback_takes_back_its_own_part_only(void **state)
@@ -796,6 +909,10 @@ int main(void)
 		T(what_is_committed_stays_and_what_is_rolled_back_does_not),
 		T(a_commit_waits_for_the_disk_once),
 		T(an_unsynced_commit_waits_with_the_next),
+		T(what_a_killed_program_has_not_waited_for_is_owed),
+		T(what_is_written_as_it_stood_waits_for_nothing_else),
+		T(what_the_disk_did_not_take_is_written_anew),
+		T(a_log_that_could_not_be_folded_in_is_written_anew),
 		T(only_the_outermost_commit_commits),
 		T(an_inner_rollback_takes_back_its_own_part_only),
 		T(an_outer_rollback_takes_back_inner_commits),
