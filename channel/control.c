@@ -89,10 +89,13 @@ static void on_prune(void *arg)
 			rc = quote_prune(&c->room, &e);
 		rc = sql_end(c->room.db, rc, &e);
 	}
+	/* A file is gone at once, so what says that it may go is to be there for good. */
+	if (rc == 0)
+		rc = db_sync(c->room.db, &e);
+	if (rc == 0 && outbox_spool(c->outbox))
+		spool_sweep(outbox_spool(c->outbox));
 	if (rc == 0)
 		rc = media_prune(&c->room, &e);
-	if (outbox_spool(c->outbox))
-		spool_sweep(outbox_spool(c->outbox));
 	if (rc < 0)
 		log_warn(c->room.log, "control", "what is past its time stays: %s", e.msg);
 	timer_arm(c->prune, PRUNE_MS);

@@ -264,13 +264,21 @@ static int note_time(struct control *c, int64_t sent_at, struct err *e)
 	return sql_set_meta(c->room.db, "server_ms", sent_at, e);
 }
 
+/* What is done with an answer to a question is done at once; all else waits for the disk later. */
+static int begin(struct control *c, const struct chan_msg *m, struct err *e)
+{
+	if (questions_waiting(dispatcher_questions(c->dispatcher), m->from) > 0)
+		return db_begin(c->room.db, e);
+	return db_begin_unsynced(c->room.db, e);
+}
+
 /* 1: new, stored. 0: it came before. */
 static int store(struct control *c, struct intake *in, bool served, struct err *e)
 {
 	const struct chan_msg *m = in->msg;
-	int rc;
+	int rc = begin(c, m, e);
 
-	if (db_begin_unsynced(c->room.db, e) < 0)
+	if (rc < 0)
 		return -1;
 	rc = came_before(c, m, e);
 	if (rc != 0)

@@ -96,6 +96,28 @@ static void what_only_came_in_waits_for_the_disk_soon(void **state)
 	assert_int_equal(before + 2, world_disk_waits());
 }
 
+/* What is allowed may be done at once. */
+static void an_answer_is_durable_before_the_engine_has_it(void **state)
+{
+	static const char *const choices[] = { "yes", "no", NULL };
+	struct house *h = *state;
+	const struct chan_msg m = { .id = "answer",
+		.from = OWNER,
+		.token = "t",
+		.text = VIEW("1"),
+		.typed = true,
+		.quote_id = "" };
+	int before;
+
+	house_hear(h, OWNER, "work");
+	fake_ask(&h->engine, ENGINE_APPROVAL, "q1", "make", choices);
+	house_wait(h, 2000);
+	before = disk_waits_begin(h);
+	assert_int_equal(0, h->events.batch(h->events.arg, &m, 1, NULL));
+	assert_int_equal(1, h->engine.answers);
+	assert_int_equal(before + 1, world_disk_waits());
+}
+
 static void messages_are_run_one_at_a_time_in_order(void **state)
 {
 	struct house *h = *state;
@@ -1697,6 +1719,7 @@ int main(void)
 		T(a_message_is_answered),
 		T(a_message_waits_for_the_disk_twice),
 		T(what_only_came_in_waits_for_the_disk_soon),
+		T(an_answer_is_durable_before_the_engine_has_it),
 		T(messages_are_run_one_at_a_time_in_order),
 		T(turn_numbers_only_grow_over_restarts),
 		T(the_newest_token_is_used),
