@@ -871,6 +871,23 @@ static void a_full_disk_is_told_and_loses_nothing(void **state)
 	smalldisk_unmount(&disk);
 }
 
+/* Some file systems hand out all they have before they say that it is too little. */
+static void the_log_does_not_take_the_last_room(void **state)
+{
+	struct fixture *f = *state;
+	struct smalldisk disk = { .mounted = false };
+
+	if (!smalldisk_mount(&disk, f->s.dir, 6 << 20)) {
+		print_message("a tmpfs cannot be mounted here\n");
+		skip();
+	}
+	opened(f);
+	assert_true(size_of(at(f, "state.db-wal")) < 1000000);
+	ok(f, put(f, 1, VIEW("x")));
+	db_close(&f->db);
+	smalldisk_unmount(&disk);
+}
+
 static void a_limit_on_file_sizes_is_a_full_disk(void **state)
 {
 	struct fixture *f = *state;
@@ -926,6 +943,7 @@ int main(void)
 		T(refuses_a_newer_database),
 		T(a_step_that_fails_leaves_no_trace),
 		T(a_full_disk_is_told_and_loses_nothing),
+		T(the_log_does_not_take_the_last_room),
 		T(a_limit_on_file_sizes_is_a_full_disk),
 	};
 
