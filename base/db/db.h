@@ -36,9 +36,9 @@ void db_rollback(struct db *d);
 bool db_in_transaction(const struct db *d);
 
 /* Waiting for the disk is what a commit costs. As db_begin, but when it is the outermost, its
- * commit outlives the program alone; the machine as well from the next db_commit on that changes
- * writes something, or from db_sync, which does nothing when no commit waits for it. After the disk
- * was waited for in vain nothing begins before all of it was written anew. */
+ * commit outlives the program alone; the machine as well from the next db_commit on that writes
+ * something, or from db_sync, which does nothing when no commit waits for it. After the disk was
+ * waited for in vain nothing begins before all of it was written anew. */
 int db_begin_unsynced(struct db *d, struct err *e);
 int db_sync(struct db *d, struct err *e);
 
