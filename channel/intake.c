@@ -184,8 +184,8 @@ static int decide(struct control *c, struct intake *in, struct err *e)
 	if (in->parse == COMMAND_OURS || in->parse == COMMAND_UNKNOWN)
 		return take_command(c, in, e);
 	if (m->typed && in->parse == COMMAND_NONE &&
-		questions_read(dispatcher_questions(c->dispatcher), m->from, m->text,
-			in->written_at, &in->answer, e) < 0)
+		questions_read(dispatcher_questions(c->dispatcher), m, in->written_at, &in->answer,
+			e) < 0)
 		return -1;
 	if (in->answer.verdict == QUESTION_NONE)
 		return take_task(c, in, e);

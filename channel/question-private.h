@@ -19,6 +19,7 @@ struct question {
 	char letter;
 	char user[CHAN_ID_MAX + 1]; /* "": it is shown elsewhere */
 	char *id;
+	char *text; /* as it is shown */
 	int choices;
 	bool standard; /* enum approval_choice */
 	bool several;  /* any number of the choices */

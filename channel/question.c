@@ -18,7 +18,8 @@ static void drop(struct questions *q, struct question *it)
 {
 	step(q, it, Q_FREE);
 	free(it->id);
-	it->id = NULL;
+	free(it->text);
+	it->id = it->text = NULL;
 }
 
 /* --- Time ------------------------------------------------------------------------------------- */
@@ -154,7 +155,7 @@ static int store(struct questions *q, struct question *it, uint64_t turn,
 	struct str text = STR_INIT(PART_TEXT_MAX);
 	int rc;
 
-	if (question_compose(q, it, ev, &text) < 0)
+	if (question_compose(q, it, ev, &text) < 0 || !(it->text = strdup(str_cstr(&text))))
 		rc = err_set(e, E_NOMEM, "a question");
 	else if ((rc = db_begin(db, e)) == 0) {
 		rc = outbox_add(q->outbox, it->user, PART_QUESTION, turn, str_view(&text),
@@ -365,8 +366,10 @@ void questions_close(struct questions **qp)
 		return;
 	outbox_on_question(q->outbox, NULL, NULL);
 	timer_free(&q->timer);
-	for (size_t i = 0; i < QUESTIONS_MAX; i++)
+	for (size_t i = 0; i < QUESTIONS_MAX; i++) {
 		free(q->slot[i].id);
+		free(q->slot[i].text);
+	}
 	forget_away(q);
 	free(q);
 }

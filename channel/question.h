@@ -1,7 +1,7 @@
 /* channel/question.h: the questions a turn has asked, shown on the phone with numbered choices, and
- * the answers that count: the number alone, written after the question was shown. Where two are
- * open, the question's letter goes before the number ("B1"); where several may be chosen, so may be
- * their numbers ("1 3", "B1 3"). */
+ * the answers that count: the number alone, written after the question was shown, quoting nothing
+ * or that question. Where two are open, the question's letter goes before the number ("B1"); where
+ * several may be chosen, so may be their numbers ("1 3", "B1 3"). */
 #ifndef CHANNEL_QUESTION_H
 #define CHANNEL_QUESTION_H
 
@@ -44,6 +44,7 @@ enum question_verdict {
 	QUESTION_RANGE,  /* no such choice */
 	QUESTION_WHICH,  /* more than one is open, and no letter */
 	QUESTION_EARLY,  /* written before it was shown */
+	QUESTION_OTHER,  /* what it quotes is not the one that is open */
 	QUESTION_CLOSED  /* what it answers is over */
 };
 
@@ -57,7 +58,7 @@ struct question_reading {
  * between the clocks is learned from what comes in. Call once for each message. */
 int64_t questions_written_at(struct questions *q, int64_t sent_at);
 /* Changes nothing but what is told by -1. */
-int questions_read(struct questions *q, const char *user, struct view text, int64_t written_at,
+int questions_read(struct questions *q, const struct chan_msg *m, int64_t written_at,
 	struct question_reading *out, struct err *e);
 /* What to tell the sender, when it is not an answer that counts. */
 int questions_say(struct questions *q, const char *user, const struct question_reading *r,

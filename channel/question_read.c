@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "channel/peer.h"
 #include "channel/question-private.h"
+#include "channel/quote.h"
 
 #include <string.h>
 
@@ -149,26 +150,41 @@ static int choice_of(const struct question *it, const struct answer *a)
 	return (int)mask;
 }
 
-int questions_read(struct questions *q, const char *user, struct view text, int64_t written_at,
+/* Who points at a question means that one, whichever is open by now. */
+static int check_quote(const struct questions *q, const struct question *it,
+	const struct chan_msg *m, struct question_reading *out, struct err *e)
+{
+	int rc = quote_is(q->room, m, view_of(it->text), e);
+
+	if (rc == 0)
+		out->verdict = QUESTION_OTHER;
+	return rc < 0 ? -1 : 0;
+}
+
+int questions_read(struct questions *q, const struct chan_msg *m, int64_t written_at,
 	struct question_reading *out, struct err *e)
 {
+	const char *user = m->from;
 	struct question *it = NULL;
 	struct answer answer;
 	struct peer peer;
 	int n;
 
 	*out = (struct question_reading){ .verdict = QUESTION_NONE };
-	if (!parse(text, &answer))
+	if (!parse(m->text, &answer))
 		return 0;
 	n = open_for(q, user, answer.letter, &it);
 	if (n == 1) {
 		out->verdict = judge(it, &answer, written_at);
 		out->serial = it->serial;
-		if (out->verdict == QUESTION_ANSWER)
-			out->choice = choice_of(it, &answer);
-	} else if (answer.n > 1) {
+		if (out->verdict != QUESTION_ANSWER)
+			return 0;
+		out->choice = choice_of(it, &answer);
+		return check_quote(q, it, m, out, e);
+	}
+	if (answer.n > 1)
 		return 0; /* more than a number belongs to no question in particular */
-	} else if (n > 1) {
+	if (n > 1) {
 		out->verdict = QUESTION_WHICH;
 	} else {
 		if (peer_load(q->room, user, &peer, e) < 0)
@@ -208,6 +224,7 @@ int questions_say(struct questions *q, const char *user, const struct question_r
 	case QUESTION_ANSWER: break;
 	case QUESTION_RANGE: rc = words(out, lang, W_ASK_RANGE, NUM(it ? it->choices : 1)); break;
 	case QUESTION_EARLY: rc = words(out, lang, W_ASK_EARLY); break;
+	case QUESTION_OTHER: rc = words(out, lang, W_ASK_OTHER); break;
 	case QUESTION_CLOSED: rc = words(out, lang, W_ASK_CLOSED); break;
 	case QUESTION_WHICH:
 		put_codes(q, user, &codes);

@@ -162,15 +162,37 @@ static bool quotes_items(const struct chan_msg *m)
 	return false;
 }
 
+/* What was kept of it, where that is better than what came along: 1, 0, -1. */
+static int look_up(const struct room *r, const struct chan_msg *m, struct str *text,
+	struct str *file, struct err *e)
+{
+	if ((view_trim(m->quote).n > 0 && !m->quote_title) || !m->quote_id || !m->quote_id[0])
+		return 0;
+	return find(r, m->from, m->quote_id, text, file, e);
+}
+
+int quote_is(const struct room *r, const struct chan_msg *m, struct view text, struct err *e)
+{
+	struct str kept = STR_INIT(QUOTE_TEXT_MAX), file = STR_INIT(FILE_MAX);
+	int rc = look_up(r, m, &kept, &file, e);
+	struct view quoted = view_trim(rc == 1 ? str_view(&kept) : m->quote);
+
+	if (rc >= 0 && quoted.n == 0)
+		rc = !quotes_items(m) && !(m->quote_id && m->quote_id[0]);
+	else if (rc >= 0)
+		rc = view_starts(text, quoted);
+	str_release(&kept);
+	str_release(&file);
+	return rc;
+}
+
 int quote_put(const struct room *r, enum control_language lang, const struct chan_msg *m,
 	struct str *out, struct err *e)
 {
 	struct str text = STR_INIT(QUOTE_TEXT_MAX), file = STR_INIT(FILE_MAX);
 	struct view inside = view_trim(m->quote);
-	int rc = 0;
+	int rc = look_up(r, m, &text, &file, e);
 
-	if ((inside.n == 0 || m->quote_title) && m->quote_id && m->quote_id[0])
-		rc = find(r, m->from, m->quote_id, &text, &file, e);
 	if (rc == 1)
 		put_found(lang, m, str_view(&text), str_cstr(&file), out);
 	else if (rc == 0 && inside.n > 0)

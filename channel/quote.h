@@ -30,6 +30,9 @@ int quote_prune(const struct room *r, struct err *e);
 int quote_put(const struct room *r, enum control_language lang, const struct chan_msg *m,
 	struct str *out, struct err *e);
 
+/* Does m quote nothing, or what begins text? 1, 0 (something else, or what is not known), -1. */
+int quote_is(const struct room *r, const struct chan_msg *m, struct view text, struct err *e);
+
 /* The part of text that was marked; all of it when that cannot be told. Linear in the text. */
 struct view quote_part(struct view text, const struct chan_partial *p);
 

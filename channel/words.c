@@ -237,6 +237,9 @@ static const struct words_pair table[W_COUNT] = {
 	[W_ASK_EARLY] = { "这个回答写在问题显示之前，没有算数。请看过问题再回复一次。",
 		"That was written before the question was shown, so it does not count. Please read the "
 		"question and reply again." },
+	[W_ASK_OTHER] = { "看不出引用的就是现在等着回答的问题，这个回答没有用上。请只回复数字，不要引用。",
+		"What you quote does not seem to be the question that is open, so the answer was not "
+		"used. Please reply with just the number, without a quote." },
 	[W_ASK_TIMEOUT] = { "等了 {1} 分钟没有回答，按不同意处理。",
 		"There was no answer within {1} min, so it was taken as a no." },
 	[W_ASK_LOST] = { "当时还开着的问题按不同意处理，也不能再回答了。",

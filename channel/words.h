@@ -153,6 +153,7 @@ enum word {
 	W_ASK_RANGE, /* {1} number of choices */
 	W_ASK_WHICH, /* {1} the codes */
 	W_ASK_EARLY,
+	W_ASK_OTHER,
 	W_ASK_TIMEOUT, /* {1} minutes */
 	W_ASK_WAITS,
 	W_ASK_BESIDE, /* ahead of what an agent says meanwhile */

@@ -96,6 +96,19 @@ class Phone(ApproveCase):
                 self.assertNotIn("\n1. Yes\n", shown)
                 self.ask("3")
                 self.idle()
+        # Nothing beside it pushes an end out of sight, and what is left out is always said.
+        new = "--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n+x\n"
+        patch = "".join(new % ("docs/chapter-%03d/introduction.txt" % n) for n in range(40)) + new % "Makefile"
+        for step, words in ((call("shell", command="echo " + "x" * 3000 + "; rm -rf .", cwd="./" * 2000), "x; rm -rf .\ncwd"),
+                            (call("apply_patch", patch=patch), "Makefile (new)\n"),
+                            (write("./" * 2000 + "Makefile", "all:\n" * 20), "./Makefile\n")):
+            with self.subTest(words=words):
+                self.sim.script(step, {"text": "done"})
+                shown = self.question()
+                self.assertIn(words, shown)
+                self.assertIn("not all of it is shown; when in doubt, refuse", shown)
+                self.ask("3")
+                self.idle()
 
     def test_a_yes_does_it_once(self):
         self.sim.script(write(), {"text": "Written."}, write(content="more\n"))
@@ -160,6 +173,25 @@ class Phone(ApproveCase):
         wait_for(lambda: self.kairo.status()["queue"]["waiting"] == len(texts) - 2, "them to wait")
         self.assertFalse(self.there())
         wait_for(lambda: "no such choice" in " ".join(self.sim.texts()), "the hint")
+
+    def test_a_quote_says_which_question_is_meant(self):
+        self.sim.set(answer_shape=2)
+        self.sim.script(write("a.txt"), write("b.txt"), {"text": "done"})
+        self.question()
+        first = self.sim.sent()[-1]["message_id"]
+        self.question("3")
+        second = self.sim.sent()[-1]["message_id"]
+        for style in ("svr_id", "inline"):
+            before = len(self.sim.sent())
+            self.sim.quote("1", first, style=style)
+            self.sim.wait("sent", before + 1)
+            self.assertIn("does not seem to be the question that is open", self.sim.texts()[before])
+        self.assertFalse(self.there("b.txt"))
+        before = len(self.sim.sent())
+        self.sim.quote("1", second)
+        self.sim.wait("sent", before + 1)
+        self.assertEqual(self.sim.texts()[before:], ["done"])
+        self.assertEqual([self.there(n) for n in ("a.txt", "b.txt")], [False, True])
 
     def test_it_is_answered_while_the_queue_is_full(self):
         self.kairo.config(queue_limit=1)
