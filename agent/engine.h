@@ -119,6 +119,7 @@ struct engine_event {
 	const char *const *choices; /* NULL-terminated; NULL with standard_choices */
 	bool several;               /* of a QUESTION: any number of the choices, by a mask */
 	bool standard_choices;      /* enum approval_choice, worded by whoever shows them */
+	bool abridged;              /* of an APPROVAL: text does not show all that would be done */
 	bool ok;
 	uint64_t tokens_in, tokens_out;
 

@@ -44,13 +44,13 @@ static bool cut_middle(struct view all, size_t max, struct str *out)
 }
 
 static void put_deed(const struct questions *q, struct str *out, enum control_language lang,
-	struct view text, size_t max)
+	const struct engine_event *ev, size_t max)
 {
 	struct str safe = STR_INIT(ENGINE_INPUT_MAX), shown = STR_INIT(ENGINE_INPUT_MAX);
 	struct view all;
 	bool whole;
 
-	text_safe(view_cut(text, ENGINE_INPUT_MAX / 4), TEXT_KEEP_LF | TEXT_KEEP_TAB, &safe);
+	text_safe(view_cut(ev->text, ENGINE_INPUT_MAX / 4), TEXT_KEEP_LF | TEXT_KEEP_TAB, &safe);
 	all = view_trim(str_view(&safe));
 	whole = cut_middle(all, max, &shown);
 	if (all.n == 0) {
@@ -59,7 +59,7 @@ static void put_deed(const struct questions *q, struct str *out, enum control_la
 	} else {
 		put_fenced(out, str_view(&shown), q->room->mode);
 	}
-	if (!whole) {
+	if (!whole || ev->abridged) {
 		str_addc(out, '\n');
 		words(out, lang, W_ASK_CUT);
 	}
@@ -108,7 +108,7 @@ int question_compose(const struct questions *q, const struct question *it,
 	if (ev->type == ENGINE_APPROVAL) {
 		words_excerpt(&name, view_of(words_tool(lang, ev->name)), CHOICE_CHARS);
 		words(out, lang, W_ASK_APPROVAL, letter, str_cstr(&name));
-		put_deed(q, out, lang, ev->text, max);
+		put_deed(q, out, lang, ev, max);
 	} else {
 		words_excerpt(&name, ev->text, max);
 		words(out, lang, W_ASK_QUESTION, letter, str_cstr(&name));

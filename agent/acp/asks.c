@@ -132,7 +132,7 @@ static void ask_consent(struct acp *a, const struct asked *k)
 	const struct tool_call c = call_of(a, k);
 
 	if (k->what.args.n > 0)
-		tools_describe(a->tools, &c, say_zh(a->language), &deed);
+		ev.abridged = !tools_describe(a->tools, &c, say_zh(a->language), &deed);
 	else
 		(void)str_add(&deed, view_cut(str_view(&k->what.text),
 					     utf8_cut(str_view(&k->what.text), TOOL_QUESTION_MAX)));

@@ -232,7 +232,7 @@ static void ask_user(struct call *c, const struct tool_call *t)
 	struct engine_event ev = { .type = ENGINE_APPROVAL, .turn = r->turn, .id = c->id };
 	struct str deed = STR_INIT(TOOL_QUESTION_MAX);
 
-	tools_describe(r->tools, t, say_zh(r->language), &deed);
+	ev.abridged = !tools_describe(r->tools, t, say_zh(r->language), &deed);
 	c->state = CALL_ASKED;
 	r->batch->alone = true;
 	ev.name = t->name;

@@ -99,7 +99,7 @@ class Phone(ApproveCase):
         # Nothing beside it pushes an end out of sight, and what is left out is always said.
         new = "--- /dev/null\n+++ b/%s\n@@ -0,0 +1 @@\n+x\n"
         patch = "".join(new % ("docs/chapter-%03d/introduction.txt" % n) for n in range(40)) + new % "Makefile"
-        for step, words in ((call("shell", command="echo " + "x" * 3000 + "; rm -rf .", cwd="./" * 2000), "x; rm -rf .\ncwd"),
+        for step, words in ((call("shell", command="echo " + "x" * 3000 + "; rm -rf .", cwd="./" * 2000), "x; rm -rf .\nrun in: "),
                             (call("apply_patch", patch=patch), "Makefile (new)\n"),
                             (write("./" * 2000 + "Makefile", "all:\n" * 20), "./Makefile\n")):
             with self.subTest(words=words):

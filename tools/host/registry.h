@@ -96,9 +96,10 @@ struct tool_result {
 typedef void tool_done_cb(void *arg, const struct tool_result *r);
 
 /* What a question shows of a call: the exact command and folder, or path, size and first lines of
- * the content; safe text of at most TOOL_QUESTION_MAX bytes, labelled in Chinese or English. */
+ * the content; safe text of at most TOOL_QUESTION_MAX bytes, of fewer where a phone is to show it,
+ * labelled in Chinese or English. False: something is left out, and the text says where. */
 #define TOOL_QUESTION_MAX ((size_t)4000)
-void tools_describe(struct tools *t, const struct tool_call *c, bool zh, struct str *out);
+bool tools_describe(struct tools *t, const struct tool_call *c, bool zh, struct str *out);
 /* SHA-256 over tool, exact arguments (canonical) and folder: what a consent is bound to. */
 #define TOOL_FINGERPRINT 65
 int tools_fingerprint(const struct tools *t, const struct tool_call *c, char hex[TOOL_FINGERPRINT],

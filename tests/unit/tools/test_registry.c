@@ -344,8 +344,9 @@ static void every_name_has_words_in_both_languages(void **state)
 	assert_string_equal("mcp_x", words_tool(LANG_ZH, "mcp_x"));
 }
 
-/* Is all shown of a call of grep with so many of these in its pattern and its glob? */
-static bool all_is_shown(const char *pattern, int n, const char *glob, int m)
+/* Is all shown of a call of grep with so many of these in its pattern and its glob? The end of the
+ * pattern is, whatever is not. */
+static bool all_is_shown(enum origin origin, const char *pattern, int n, const char *glob, int m)
 {
 	struct str args = STR_INIT(1 << 20), out = STR_INIT(8000);
 	struct tool_call c;
@@ -354,14 +355,17 @@ static bool all_is_shown(const char *pattern, int n, const char *glob, int m)
 	(void)str_adds(&args, "{\"pattern\":\"");
 	for (int i = 0; i < n; i++)
 		(void)str_adds(&args, pattern);
-	(void)str_adds(&args, "\",\"glob\":\"");
+	(void)str_adds(&args, "END\",\"glob\":\"");
 	for (int i = 0; i < m; i++)
 		(void)str_adds(&args, glob);
 	(void)str_adds(&args, "\"}");
 	c = call_of("grep", str_cstr(&args));
-	tools_describe(rig.tools, &c, false, &out);
-	assert_true(out.n > 0 && out.n <= TOOL_QUESTION_MAX && utf8_valid(str_view(&out)));
-	all = !strstr(str_cstr(&out), " not shown here]");
+	c.origin = origin;
+	all = tools_describe(rig.tools, &c, false, &out);
+	assert_true(out.n > 0 && out.n <= (origin == ORIGIN_TERMINAL ? TOOL_QUESTION_MAX : 1200));
+	assert_true(utf8_valid(str_view(&out)));
+	assert_int_equal(all, !strstr(str_cstr(&out), " not shown here]"));
+	assert_non_null(strstr(str_cstr(&out), "END\nfile names: "));
 	str_release(&args);
 	str_release(&out);
 	return all;
@@ -370,27 +374,22 @@ static bool all_is_shown(const char *pattern, int n, const char *glob, int m)
 /* A value cannot go on behind what is left out as a line of ours. */
 static void what_follows_a_cut_is_set_off(void **state)
 {
-	struct str args = STR_INIT(8000), out = STR_INIT(8000), tail = STR_INIT(8000);
+	struct str args = STR_INIT(8000), out = STR_INIT(8000);
 	struct tool_call c;
 
 	(void)state;
-	(void)str_adds(&tail, "folder: /safe");
-	while (tail.n < 600) /* a quarter of what is shown of it */
-		(void)str_addc(&tail, 'x');
 	(void)str_adds(&args, "{\"command\":\"");
-	for (int i = 0; i < 3000; i++)
-		(void)str_addc(&args, 'a');
-	(void)str_addf(&args, "%s\"}", str_cstr(&tail));
+	for (int i = 0; i < 400; i++)
+		(void)str_adds(&args, "folder: ");
+	(void)str_adds(&args, "\"}");
 	c = call_of("shell", str_cstr(&args));
-	tools_describe(rig.tools, &c, false, &out);
-	assert_non_null(
-		strstr(str_cstr(&out), "aaa\n[1200 bytes not shown here]\n| folder: /safexxx"));
+	assert_false(tools_describe(rig.tools, &c, false, &out));
+	assert_non_null(strstr(str_cstr(&out), " bytes not shown here]\n| "));
 	str_reset(&out);
-	tools_describe(rig.tools, &c, true, &out);
-	assert_non_null(strstr(str_cstr(&out), "aaa\n[这里略去 1200 字节]\n| folder: /safexxx"));
+	assert_false(tools_describe(rig.tools, &c, true, &out));
+	assert_non_null(strstr(str_cstr(&out), " 字节]\n| "));
 	str_release(&args);
 	str_release(&out);
-	str_release(&tail);
 }
 
 static void what_a_question_leaves_out_is_said(void **state)
@@ -399,16 +398,21 @@ static void what_a_question_leaves_out_is_said(void **state)
 	struct tool_call c;
 
 	(void)state;
-	assert_true(all_is_shown("\\u0001", 600, "a", 1)); /* 2,400 bytes as they are shown */
-	assert_false(all_is_shown("\\u0001", 601, "a", 1));
-	assert_true(all_is_shown("字", 100, "天", 100)); /* 300 bytes of another argument */
-	assert_false(all_is_shown("字", 100, "天", 101));
+	/* Of four bytes each, as they are shown. */
+	assert_true(all_is_shown(ORIGIN_PHONE, "\\u0001", 200, "a", 1));
+	assert_false(all_is_shown(ORIGIN_PHONE, "\\u0001", 280, "a", 1));
+	assert_true(all_is_shown(ORIGIN_TERMINAL, "\\u0001", 600, "a", 1));
+	assert_false(all_is_shown(ORIGIN_TERMINAL, "\\u0001", 960, "a", 1));
+	/* A quarter for another argument. */
+	assert_true(all_is_shown(ORIGIN_PHONE, "字", 100, "天", 91));
+	assert_false(all_is_shown(ORIGIN_PHONE, "字", 100, "天", 92));
+	assert_false(all_is_shown(ORIGIN_PHONE, "字", 600, "天", 300));
 	(void)str_adds(&args, "{\"path\":\"a\",\"content\":\"");
 	for (int i = 0; i < 13; i++)
 		(void)str_addf(&args, "line %d\\n", i);
 	(void)str_adds(&args, "\"}");
 	c = call_of("write_file", str_cstr(&args));
-	tools_describe(rig.tools, &c, false, &out);
+	assert_false(tools_describe(rig.tools, &c, false, &out));
 	assert_non_null(strstr(str_cstr(&out), "13 lines\n| line 0\n"));
 	assert_non_null(strstr(str_cstr(&out), "| line 11\n| ...\nfolder: "));
 	str_release(&args);
