@@ -1,11 +1,13 @@
-/* agent/speech.h: what an engine says to a person by itself, as codes. The words to them stand in
- * the one table of channel/, which whoever opens an engine hands to it. */
+/* agent/speech.h: what an engine says to a person by itself, as codes, and with them those of the
+ * tools below it (wording.h). The words to them stand in the one table of channel/, which whoever
+ * opens an engine hands to it. */
 #ifndef AGENT_SPEECH_H
 #define AGENT_SPEECH_H
 
 #include <stdbool.h>
 
 #include "base/str.h"
+#include "tools/host/wording.h"
 
 #define SPEECH_ARGS_MAX 3
 

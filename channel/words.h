@@ -7,7 +7,6 @@
 #include "agent/speech.h"
 #include "base/str.h"
 #include "channel/ears.h"
-#include "tools/host/wording.h"
 
 /* AUTO as a setting: follow the user's writing. AUTO as the language of a text: the user has not
  * written yet, so it is said in both. */
